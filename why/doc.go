@@ -48,6 +48,7 @@
 //	rules.go     the rules by name, and to which each yields
 //	sight.go     which attempts were seen
 //	order.go     whether an end was ordered, as far as that is known
+//	from_api.go  what stands for sight of the node where only the API server was asked
 //	beside.go    who decided, where that is not the node that is asked
 //	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go,
 //	             rule_cpu_time.go, rule_heap.go, rule_dependency.go; rule_as_before.go, by like

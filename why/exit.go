@@ -104,6 +104,12 @@ func (e ending) explain(symptom string) answer.Verdict {
 		}
 	}
 	switch {
+	case e.h.FromAPI && e.sawNoOOM():
+		missing = "The runtime saw no OOM kill of the container, and there is no word of kubelet that it ended it."
+	case e.h.FromAPI && e.unread():
+		missing = "What it said before could not be read."
+	case e.h.FromAPI && e.exit.RuntimeReason == "OOMKilled":
+		missing = "The container runtime says OOMKilled: some process in it was killed for memory at some time" + e.whoseLimit() + "."
 	case !e.exit.ByKernel:
 	case len(e.run.OOMKills) > 0 || e.exit.OOMKills > 0 || e.exit.MainOOMKilled:
 		missing = "The kernel itself sent its main process SIGKILL; whether for the OOM kill that it tells of, or for a limit of CPU time (RLIMIT_CPU, ulimit -t), was not seen."
@@ -164,7 +170,7 @@ func (e ending) graceUsed(kill fact.Kill) (answer.Note, bool) {
 				Text: fmt.Sprintf("the preStop hook of container %s took all of the %d s that it had to end, and left next to no time after the stop signal: exit code 137 comes from that", e.run.Container, kill.GraceSeconds),
 			}, true
 		case b.Error != "" || b.Timeout:
-			return answer.Note{Cause: answer.HookFailed, Facts: []fact.ID{hook.ID}, Text: fmt.Sprintf("the preStop hook of container %s failed after %s", e.run.Container, prose.Span(b.Took))}, true
+			return answer.Note{Cause: answer.HookFailed, Facts: []fact.ID{hook.ID}, Text: fmt.Sprintf("the preStop hook of container %s failed%s", e.run.Container, afterSpan(b.Took))}, true
 		}
 	}
 	text := fmt.Sprintf("container %s did not end on its stop signal within %d s, so the node killed it: exit code 137 comes from that", e.run.Container, kill.GraceSeconds)

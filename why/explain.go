@@ -105,6 +105,7 @@ func Explain(known *history.History, o Options) answer.Answer {
 		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
 	}
 	h.nameDecider(&a)
+	h.byAPI(&a)
 	return a.Redacted()
 }
 
@@ -149,6 +150,13 @@ func (h *inquiry) wellness(container string) trouble {
 	status, known := h.Status(h.policy)
 	if known && !final(status.Phase) && !readyNow(status) {
 		t.Kind, t.Text = answer.NotReady, "it is not ready yet"
+		switch {
+		case !h.FromAPI || h.everStarted():
+		case len(status.ContainerStatuses) == 0:
+			t.Kind, t.Text = answer.Pending, "no status yet"
+		default:
+			t.Kind, t.Text = answer.NotStarting, "its containers have not been started yet"
+		}
 	}
 	if !known {
 		t.Text = "the journal does not know how it is"
@@ -182,6 +190,9 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 	f := finding{cause: answer.None, certainty: answer.Inferred, rule: "no-symptom", weight: fair, text: "Nothing is wrong: all containers run and are ready, and nothing was killed or evicted."}
 	if !final(status.Phase) && !readyNow(status) {
 		f.text = "It is not ready yet, and nothing that it needed has failed so far: it is still starting."
+		if open, ok := h.stillCreated(container); ok {
+			return open, false
+		}
 		f.fixes = []answer.Fix{h.describeFix()}
 		return f.verdict("", container, all), false
 	}

@@ -16,6 +16,14 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
+// afterSpan words how long something took, where that is known.
+func afterSpan(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return " after " + prose.Span(d)
+}
+
 // Tell words any fact as a link of a chain.
 func Tell(f fact.Fact) answer.Link { return link(&f) }
 
@@ -77,7 +85,7 @@ func describe(b fact.Body) (string, map[string]any) {
 		if b.Error == "" {
 			return fmt.Sprintf("%s hook ran, %s", b.Hook, prose.Span(b.Took)), values("took", b.Took)
 		}
-		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, prose.Span(b.Took), hookSaid(b.Error)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
+		return fmt.Sprintf("%s hook failed%s: %s", b.Hook, afterSpan(b.Took), hookSaid(b.Error)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
 	case fact.Marked:
 		return marked(b), values("ready", b.Ready, "started", b.Started)
 	case fact.BackOff:

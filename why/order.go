@@ -32,8 +32,10 @@ func (e ending) order() order {
 	switch {
 	case e.killed():
 		return ordered
-	case e.h.Beside == "":
+	case e.h.Beside == "", slices.Contains(e.h.Unordered, e.run.Exit.ID):
 		return unordered
+	case e.h.FromAPI:
+		return orderUnknown
 	case e.stopped() != nil:
 		return ordered
 	case e.exit.Vanished:
@@ -238,6 +240,8 @@ func (e ending) unseenWords() string {
 	switch {
 	case e.exit.Vanished:
 		return "nobody saw it end"
+	case e.h.FromAPI:
+		return "what kubelet said then is not there any more"
 	case !slices.ContainsFunc(fact.All[fact.AgentStarted](e.h.Node), traces):
 		return "signals are not traced on this node"
 	case e.traced():

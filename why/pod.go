@@ -45,6 +45,12 @@ func (h *inquiry) explainDone(last *history.Run, id string) answer.Verdict {
 // endOfPod is the pod's deletion, under way or done.
 func (h *inquiry) endOfPod() []trouble {
 	del, b, ok := h.Deletion()
+	if gone, _, isGone := fact.Latest[fact.ObjectGone](h.Facts); !ok && isGone && h.FromAPI {
+		s := answer.Symptom{Kind: answer.Disappeared, Count: 1, First: gone.When(), Last: gone.When(), Text: "the pod is gone"}
+		return []trouble{{s, func(id string) answer.Verdict {
+			return undecided(id, "", "The pod is gone, and no event says who deleted it, or what was decided before.", nil, nil, "")
+		}}}
+	}
 	if !ok {
 		return nil
 	}

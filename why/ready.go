@@ -179,6 +179,11 @@ func passed(run *history.Run, began, over *fact.Fact) bool {
 
 // explainUnready says why a container that runs is not ready.
 func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer.Verdict {
+	if name, ok := p.namedPort(); ok && len(p.failed) == 0 && p.spec.Exec == nil && p.portOfSpec() == 0 {
+		f := p.portNotDeclared(name)
+		f.chain = links(p.run.Started, began)
+		return f.verdict(id, p.run.Container, nil)
+	}
 	if len(p.failed) == 0 && h.Beside != "" {
 		return undecided(id, p.run.Container, fmt.Sprintf("Container %s runs and is not ready.", p.run.Container), links(p.run.Started, began), nil,
 			fmt.Sprintf("Its %s probe is made by %s, and no attempt was seen to fail; what they saw is not known here.", kindWord(p.kind), h.Beside), h.describeFix())

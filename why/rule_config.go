@@ -99,22 +99,22 @@ func configThenExit(e ending) *finding {
 	if first.lasted() < proven {
 		// It fails from its start on, so the change came before it, and the run
 		// before that one knew nothing of it.
-		if before == nil || before.lasted() < proven {
+		since, well := first.ranWell()
+		if before == nil && well {
+			from, ranWell = since.Add(-settles), true
+		} else if before == nil || before.lasted() < proven {
 			return nil
-		}
-		from, ranWell = before.at.Add(-before.lasted()), true
-		if before.exit.ExitCode == e.exit.ExitCode && before.order() != ordered {
+		} else if from, ranWell = before.at.Add(-before.lasted()), true; before.exit.ExitCode == e.exit.ExitCode && before.order() != ordered {
 			from = before.at.Add(-settles)
 		}
 	}
 	c, ok := e.h.changeBefore(from, first.at)
-	if !ok && ranWell && first.lasted() < proven && e.h.Beside != "" && fact.TakesVariables(e.spec) {
+	if !ok && ranWell && first.lasted() < proven && e.h.Beside != "" && (fact.TakesVariables(e.spec) && !e.h.FromAPI || e.h.Unwatched[e.run.Container] != history.Sources{}) {
 		// Nobody tells beside somebody else's node of changes that only the next start
 		// reads: they are seen by what that run was given.
 		var compared bool
 		if c, ok, compared = givenOther(first.run, e.spec); !compared {
-			f := &finding{cause: answer.ConfigChanged, weight: fair, chain: e.chain(), text: "what its variables are taken from may have been changed: that is not seen here"}
-			return f.possibly()
+			return (&finding{cause: answer.ConfigChanged, weight: fair, chain: e.chain(), text: unwatched}).possibly()
 		}
 	}
 	if !ok || !ranWell || c.at != first.run.Started && c.at.When().Sub(began) > 0 && first.lasted() < proven {
@@ -128,6 +128,9 @@ func configThenExit(e ending) *finding {
 		fixes: append(e.h.changeFixes(c), e.h.logsFix(e.run)...),
 	}
 }
+
+// unwatched says of a change that nobody would have seen that it may have come.
+const unwatched = "what configures it may have been changed: that is not seen here"
 
 // givenOther says whether a run was given other variables than the one before it, from a
 // ConfigMap or a Secret; compared is false where that was not seen.
@@ -181,11 +184,22 @@ func takenFrom(c *v1.Container, variable string) (object, name string, ok bool) 
 
 // configThenNo: the application says no since a change.
 func configThenNo(p *probing) *finding {
-	if p.mode != answered && p.mode != exitCode && p.mode != notServing || len(p.before) == 0 {
+	if p.mode != answered && p.mode != exitCode && p.mode != notServing {
 		return nil
 	}
-	good := p.before[0].When()
+	var good time.Time
+	switch {
+	case len(p.before) > 0:
+		good = p.before[0].When()
+	case p.h.FromAPI && p.wasReady() && p.run.Started != nil:
+		good = p.failedBefore(p.run.Started.When())
+	default:
+		return nil
+	}
 	c, ok := p.h.changeBefore(p.from.Add(-settles), p.from)
+	if !ok && p.h.Unwatched[p.run.Container].Files {
+		return (&finding{cause: answer.ConfigChanged, weight: fair, chain: p.chain(), text: unwatched}).possibly()
+	}
 	if !ok || c.at.When().Sub(good) < proven {
 		return nil
 	}
@@ -202,6 +216,17 @@ func configThenNo(p *probing) *finding {
 		text:  fmt.Sprintf("%s fails since %s, %s before; it had been well for %s until then.", prose.Upper(p.what()), c.text, prose.Span(p.from.Sub(c.at.When())), prose.Span(c.at.When().Sub(good))),
 		fixes: append(p.h.changeFixes(c), p.h.logsFix(p.run)...),
 	}
+}
+
+// failedBefore is when it failed last before the attempts to explain, and not before its start: at some time after
+// that it was ready, where only the status tells that it was.
+func (p *probing) failedBefore(start time.Time) time.Time {
+	for _, f := range p.run.Probes {
+		if b := fact.Of[fact.Probed](f); b.Probe == p.kind && bad(b) && f.When().Before(p.from) {
+			start = latest(start, f.When())
+		}
+	}
+	return start
 }
 
 func (h *inquiry) changeFixes(c change) []answer.Fix {

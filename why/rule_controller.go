@@ -60,6 +60,9 @@ func (h *inquiry) rescaled(at *fact.Fact, set string) (r fact.Rescaled, down, up
 		}
 		all, said, read = append(all, s), append(said, f), f.Seen
 	}
+	if h.FromAPI {
+		read = h.now
+	}
 	r, _ = d.Rescaled(all, set, read)
 	of := func(s *fact.Scaling) *fact.Fact {
 		if i := slices.IndexFunc(all, func(one fact.Scaling) bool { return s != nil && one == *s }); i >= 0 {

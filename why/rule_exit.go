@@ -151,7 +151,7 @@ func ownExit(e ending) *finding {
 	if code > 128 && fact.SignalNames[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {
 		f.weight = weak // as likely a signal's
 	}
-	if e.exit.RuntimeReason == "OOMKilled" && !e.exit.OOMKnown && len(e.run.OOMKills) == 0 {
+	if e.unread() || e.exit.RuntimeReason == "OOMKilled" && !e.exit.OOMKnown && len(e.run.OOMKills) == 0 {
 		f.weight = weak
 	}
 	return f
@@ -228,6 +228,9 @@ func ownSuccess(e ending) *finding {
 	f := &finding{cause: answer.AppExitSuccess, weight: strong, chain: e.chain()}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code 0, as if its work were done.", e.run.Container, e.after())
 	f.fixes = e.h.logsFix(e.run)
+	if e.h.FromAPI && (!e.soEachTime() || e.unread()) {
+		return f.possibly() // who is sent a signal may end so, too
+	}
 	if said := e.lastWord(); e.story().EndsFailed() {
 		f.cause = answer.AppExitError
 		f.text = fmt.Sprintf("Container %s failed%s, and called it a success: its main process ended by itself with exit code 0.", e.run.Container, e.after())

@@ -94,7 +94,9 @@ func (p *probing) said(fits func(string) bool) string {
 	if p.last.Evidence != nil {
 		texts = append(texts, p.last.Evidence.Output)
 	}
-	if p.run.Exit != nil {
+	if _, lines := p.log(); p.run.Exit == nil && len(lines) > 0 {
+		texts = append(texts, lines[len(lines)-1])
+	} else if p.run.Exit != nil {
 		texts = append(append(texts, fact.Of[fact.Exited](p.run.Exit).Message), p.run.LastSaid(p.since())...)
 	}
 	for _, text := range slices.Backward(texts) {

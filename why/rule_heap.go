@@ -14,7 +14,7 @@ import (
 )
 
 func heapSaid(e ending) *finding {
-	if e.exit.ExitCode == 0 || e.exit.Vanished || !e.exit.OOMKnown || e.exit.OOMKills > 0 || e.exit.Signal != 0 && !slices.Contains(fact.Faults, e.exit.Signal) {
+	if e.exit.ExitCode == 0 || e.exit.Vanished || !e.sawNoOOM() || e.exit.Signal != 0 && !slices.Contains(fact.Faults, e.exit.Signal) {
 		return nil
 	}
 	said := ""

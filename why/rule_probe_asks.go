@@ -151,12 +151,18 @@ func probeImpossible(p *probing) *finding {
 		return f
 	}
 	if name, ok := p.namedPort(); ok {
-		f.cause = answer.ProbePortNameUnknown
-		f.text = fmt.Sprintf("The %s probe names port %q, which container %s does not declare, so it has never been asked.", kindWord(p.kind), name, p.run.Container)
-		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("declare the port under that name in the ports of container %s (name: %s), or give %sProbe its number or a name that is declared%s", p.run.Container, name, kindWord(p.kind), inBrackets("", prose.Some(portNames(p.of)))))}
-		return f
+		return p.portNotDeclared(name)
 	}
 	return nil
+}
+
+// portNotDeclared words that the probe names a port that its container does not declare.
+func (p *probing) portNotDeclared(name string) *finding {
+	return &finding{
+		cause: answer.ProbePortNameUnknown, rule: "probe-impossible", weight: certain, certainty: answer.Inferred, chain: p.chain(),
+		text:  fmt.Sprintf("The %s probe names port %q, which container %s does not declare, so it has never been asked.", kindWord(p.kind), name, p.run.Container),
+		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("declare the port under that name in the ports of container %s (name: %s), or give %sProbe its number or a name that is declared%s", p.run.Container, name, kindWord(p.kind), inBrackets("", prose.Some(portNames(p.of)))))},
+	}
 }
 
 // lacks is the program that the probe's command does not find: by a shell's words, or by the runtime's own, which
@@ -230,6 +236,9 @@ func probeCommandLate(p *probing) *finding {
 	nor := ""
 	if silent != nil {
 		nor = fmt.Sprintf(", nor within %s when it was run once more", prose.Span(fact.Of[fact.AskedAgain](silent).Patience))
+	}
+	if p.h.FromAPI && !p.sleepsTooLong() && p.slowToBegin() == "" {
+		return nil // whose silence that is, and whether it had CPU, nobody saw
 	}
 	cause := answer.ProbeCommandFailed
 	if program := p.slowToBegin(); program != "" && silent == nil {

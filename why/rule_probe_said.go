@@ -47,6 +47,9 @@ func probeSaidNo(p *probing) *finding {
 		return nil
 	}
 	f.fixes = append(f.fixes, append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
+	if p.openAnswer() {
+		return f.possibly()
+	}
 	p.lacksFile(f)
 	if p.mode != answered || ev.Status >= 500 || p.worked() || p.complainsNow() {
 		p.quoteInto(f)

@@ -34,6 +34,9 @@ func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 	if m := knowledge.AboveMemoryOf.Slots(pending.Message); m != nil {
 		f.container, sizes = cmp.Or(f.container, m["name"]), m
 	}
+	if len(h.Object.Spec.Containers) == 1 {
+		f.container = h.Object.Spec.Containers[0].Name
+	}
 	whose := "the pod"
 	if f.container != "" {
 		whose = "container " + f.container

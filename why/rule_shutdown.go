@@ -16,7 +16,8 @@ import (
 // shutdownTrouble returns the end of a pod whose machine shut down, if it had one.
 func (h *inquiry) shutdownTrouble(status v1.PodStatus) (trouble, bool) {
 	at, _, ended := fact.Latest[fact.NodeShutdown](h.Facts)
-	if !ended && (status.Reason != "Terminated" || !strings.Contains(status.Message, "node shutdown")) {
+	reason, message := fact.EndedFor(status)
+	if !ended && (reason != "Terminated" || !strings.Contains(message, "node shutdown")) {
 		return trouble{}, false
 	}
 	s := answer.Symptom{Kind: answer.Failed, First: h.LastSeen(), Last: h.LastSeen(), Count: 1, Text: "the pod was ended because its node shut down"}

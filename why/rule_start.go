@@ -149,6 +149,8 @@ func startOOM(c notStarted) *finding {
 			f.cause = answer.MemoryLimit // before its program ran there were no children
 		}
 		f.text, f.because = fmt.Sprintf("Container %s does not start.", c.run.Container), append([]string{f.text}, f.because...)
+	} else if c.h.FromAPI && len(c.h.inMemory(c.run.Container)) > 0 {
+		return f.possibly() // what lies there counts for the limit
 	}
 	return f
 }

@@ -142,7 +142,7 @@ func (h *inquiry) hookTrouble(name string) (trouble, bool) {
 		return trouble{}, false
 	}
 	since := run.Started.When()
-	if h.now.Sub(since) < patientWithHook || slices.ContainsFunc(run.Hooks, func(f *fact.Fact) bool { return fact.Of[fact.HookRan](f).Hook == fact.PostStart }) {
+	if h.now.Sub(since) < patientWithHook || h.Beside != "" && wasReady(run) || slices.ContainsFunc(run.Hooks, func(f *fact.Fact) bool { return fact.Of[fact.HookRan](f).Hook == fact.PostStart }) {
 		return trouble{}, false
 	}
 	return trouble{

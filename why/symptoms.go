@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -87,6 +88,15 @@ func (h *inquiry) podTroubles(status v1.PodStatus) []trouble {
 	if t, ok := h.shutdownTrouble(status); ok {
 		all = append(all, t)
 	}
+	if reason, message := fact.EndedFor(status); reason == "Preempting" && h.Beside != "" {
+		last := h.LastSeen()
+		f := finding{cause: answer.Preempted, certainty: answer.Recorded, weight: certain, chain: links(h.ConditionFact(v1.DisruptionTarget)), fixes: []answer.Fix{h.describeFix()}}
+		f.text = fmt.Sprintf("The pod had to go for one of higher priority: %s.", strings.TrimSuffix(prose.Brief(message, kept), "."))
+		all = append(all, trouble{
+			answer.Symptom{Kind: answer.Failed, First: last, Last: last, Count: 1, Text: "the pod was ended for one of higher priority"},
+			func(id string) answer.Verdict { return f.verdict(id, "", nil) },
+		})
+	}
 	if status.Phase == v1.PodFailed && status.Reason == "DeadlineExceeded" {
 		v := h.deadlineFinding()
 		last := h.LastSeen()
@@ -149,19 +159,19 @@ func (h *inquiry) endTroubles(name string, ends []*history.Run, status v1.PodSta
 	if len(ends) == 0 {
 		return all
 	}
-	last := ends[len(ends)-1]
-	text := fmt.Sprintf("container %s was restarted %s", name, prose.Times(len(ends)))
+	last, count := ends[len(ends)-1], len(ends)+int(ends[0].Attempt) // the status counts those that are not kept
+	text := fmt.Sprintf("container %s was restarted %s", name, prose.Times(count))
 	if r := h.Last(name); r == last && !final(status.Phase) {
 		text = fmt.Sprintf("container %s ended, and is to be started again", name)
 		if h.staysEnded(name, last) {
 			text = fmt.Sprintf("container %s ended, and nothing starts it again", name)
 		}
-		if len(ends) > 1 {
-			text = fmt.Sprintf("container %s ends again and again (%s)", name, prose.Times(len(ends)))
+		if count > 1 {
+			text = fmt.Sprintf("container %s ends again and again (%s)", name, prose.Times(count))
 		}
 	}
 	return append(all, trouble{
-		answer.Symptom{Kind: answer.Restarted, Container: name, Count: len(ends), First: ends[0].Exit.When(), Last: last.Exit.When(), Text: text},
+		answer.Symptom{Kind: answer.Restarted, Container: name, Count: count, First: ends[0].Exit.When(), Last: last.Exit.When(), Text: text},
 		func(id string) answer.Verdict { return h.explainEnds(ends, id) },
 	})
 }

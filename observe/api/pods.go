@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/observe/reported"
 	"whylet.dev/whylet/sense"
 )
 
@@ -91,12 +92,7 @@ func specChanged(old, pod *v1.Pod) bool {
 		!slices.Equal(old.Finalizers, pod.Finalizers)
 }
 
-// kubelets are the conditions that kubelet owns (pkg/kubelet/types/pod_status.go).
-var kubelets = []v1.PodConditionType{
-	v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodReadyToStartContainers, v1.PodResizePending, v1.PodResizeInProgress,
-}
-
 // foreign are the conditions that somebody other than kubelet set.
 func foreign(pod *v1.Pod) []v1.PodCondition {
-	return slices.DeleteFunc(slices.Clone(pod.Status.Conditions), func(c v1.PodCondition) bool { return slices.Contains(kubelets, c.Type) })
+	return slices.DeleteFunc(slices.Clone(pod.Status.Conditions), func(c v1.PodCondition) bool { return slices.Contains(reported.Kubelets, c.Type) })
 }

@@ -27,6 +27,7 @@ func Attempt(kind fact.ProbeKind, spec *v1.Probe, output string, errored bool) f
 	}
 	switch ev.Handler {
 	case fact.Exec:
+		ev.Target = Bounded(redact.Text(strings.Join(spec.Exec.Command, " ")))
 		execWords(ev, output)
 	case fact.GRPC:
 		grpcWords(ev, output)

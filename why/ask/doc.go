@@ -14,7 +14,7 @@
 //	nearer.go    what a front did not hear, asked directly
 //	nodes.go     the way of a question to a node
 //	standing.go  everything at once, by what a front was told
-//	level0.go    what the API server shows, where nobody on a node can be asked
+//	api.go       what the API server shows, where nobody on a node can be asked
 //	follow.go    from a pod that waits to the one that is waited for; whose.go, whose an
 //	             address or a name is; unseen.go, what is wrong with one that looks well
 //	own_service.go  a probe that asks by the Service of its own pod

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/level0"
+	"whylet.dev/whylet/why/fromapi"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -58,7 +58,7 @@ func (q *question) departedFromAPI(ctx context.Context, name string) (answer.Ans
 	if err != nil {
 		return answer.Answer{}, false
 	}
-	return level0.Departed(q.space, name, list.Items, "nobody remembers the pod", q.now())
+	return fromapi.Departed(q.space, name, list.Items, q.now(), q.aboutPod("nobody remembers the pod"))
 }
 
 // remembered asks the front, or all nodes, about one pod that is gone.

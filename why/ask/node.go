@@ -13,7 +13,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
-	"whylet.dev/whylet/why/level0"
+	"whylet.dev/whylet/why/fromapi"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -53,7 +53,7 @@ func (q *question) node(ctx context.Context, name string) ([]answer.Answer, erro
 		}
 	})
 	if reason, ok := q.absent(name, errs[1]); ok {
-		errs[1], known = nil, answer.Coverage{Gaps: []answer.Gap{{Reason: level0.Sight + reason}}}
+		errs[1], known = nil, answer.Coverage{Gaps: []answer.Gap{{Reason: fromapi.Sight + reason}}}
 	} else if errs[1] == nil {
 		k.Memory, known = &own, answer.Coverage{From: own.Journal.From, Complete: own.Journal.Complete}
 	}

@@ -73,15 +73,15 @@ func TestRecord(t *testing.T) {
 		code      exit.Code
 		out, errs string
 	}{
-		{[]string{"web-1", "--file", kept}, 5, "nosuch:1: not found", ""},
-		{[]string{"deploy/web", "--file", kept}, 5, "deployment shop/web", ""},
-		{[]string{"-l", "app=web", "--file", kept}, 5, "pod shop/web-1", ""},
-		{[]string{"--all", "--file", kept}, 5, "web-1", ""},
+		{[]string{"web-1", "--file", kept}, 0, "does not exist in its registry", ""},
+		{[]string{"deploy/web", "--file", kept}, 0, "deployment shop/web", ""},
+		{[]string{"-l", "app=web", "--file", kept}, 0, "pod shop/web-1", ""},
+		{[]string{"--all", "--file", kept}, 0, "web-1", ""},
 		{[]string{"pod/record", "--file", kept}, 1, "", "nothing is known"},
 		{[]string{"record", "-n", "shop", "-s", server, "--to", to}, 0, "", "recorded namespace shop"},
 		{[]string{"record", "-n", "shop", "-s", server, "--to", to}, 1, "", "exists already"},
 		{[]string{"record", "-n", "shop", "-s", server, "--to", to, "--force"}, 0, "", "left out: facts of node n: fetching facts of node n"},
-		{[]string{"deploy/web", "--file", to}, 5, "deployment shop/web", ""},
+		{[]string{"deploy/web", "--file", to}, 0, "deployment shop/web", ""},
 		{[]string{"record", "-n", "shop", "-s", server}, 2, "", "--to"},
 		{[]string{"record", "web-1", "--to", to}, 2, "", "takes no names"},
 		{[]string{"record", "-n", "shop", "-s", server, "--to", filepath.Join(to, "x")}, 1, "", "not a directory"},

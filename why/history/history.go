@@ -36,6 +36,14 @@ type History struct {
 	// Beside is who decides about the pod where the agent only watches; empty on a node
 	// of its own.
 	Beside string
+	// FromAPI is set where nobody on the node was asked: all of it is what the API server shows.
+	// Unordered are the ends of which even so it is known that nobody who decides ordered them.
+	FromAPI   bool
+	Unordered []fact.ID
+	// Unread are the ends of which nobody could read what was said before.
+	Unread []fact.ID
+	// Unwatched are the containers that take something from where a change would not have been seen.
+	Unwatched map[string]Sources
 
 	replayed *replayed
 }
@@ -118,6 +126,7 @@ func (h *History) UntilDeletion() (before *History, at time.Time, ok bool) {
 		if _, deleted := h.Facts[i].Body.(fact.DeletionSeen); deleted {
 			before = ordered(h.Pod, h.Facts[:i], h.Node, h.Neighbours, h.basis)
 			before.Beside = h.Beside
+			before.seeAs(h)
 			return before, h.Facts[i].Seen, true
 		}
 	}
@@ -128,6 +137,7 @@ func (h *History) UntilDeletion() (before *History, at time.Time, ok bool) {
 func (h *History) At(then time.Time) (before *History, ok bool) {
 	before = ordered(h.Pod, seenBy(then, h.Facts), seenBy(then, h.Node), seenBy(then, h.Neighbours), h.basis)
 	before.Beside = cmp.Or(before.Beside, h.Beside)
+	before.seeAs(h)
 	return before, len(before.Facts) > 0
 }
 
@@ -142,6 +152,15 @@ func seenBy(then time.Time, all []fact.Fact) []fact.Fact {
 		return slices.DeleteFunc(slices.Clone(all), later)
 	}
 	return all[:n:n]
+}
+
+// Sources are what a container is configured from: each start reads variables anew, and files change
+// while it runs.
+type Sources struct{ Variables, Files bool }
+
+// seeAs takes over what another history of the pod knows of what could be seen.
+func (h *History) seeAs(o *History) {
+	h.FromAPI, h.Unordered, h.Unread, h.Unwatched = o.FromAPI, o.Unordered, o.Unread, o.Unwatched
 }
 
 // Basis says of the act of a kubelet how it is known; "" of the node's own decisions.

@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/cluster"
-	"whylet.dev/whylet/why/level0"
+	"whylet.dev/whylet/why/fromapi"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -53,15 +53,21 @@ func whyAbsent(node string, err error) (reason string, ok bool) {
 
 // fromAPI answers from what the API server shows.
 func (q *question) fromAPI(ctx context.Context, pod *v1.Pod, events []v1.Event, reason string) answer.Answer {
-	words, saying := q.words(ctx, pod)
-	s := level0.Seen{Pod: pod, Events: events, Words: words, Saying: saying, Changed: q.changed(ctx, pod), Images: q.images(ctx, pod), Container: q.options.Container, Reason: reason, Now: q.now()}
-	if q.options.Since > 0 {
-		s.Since = s.Now.Add(-q.options.Since)
+	ended, running := q.logs(ctx, pod)
+	if pod.DeletionTimestamp != nil {
+		events = slices.Concat(events, q.eventsOfMakers(ctx, pod))
 	}
-	a := level0.Explain(s)
-	a.Revision = 0 // it has no typed fields yet
-	cluster.Typed(&a)
-	return a
+	s := fromapi.Seen{Pod: pod, Events: events, Ended: ended, Running: running, Changed: q.changed(ctx, pod), Images: q.images(ctx, pod), Now: q.now()}
+	return fromapi.Explain(s, q.aboutPod(reason))
+}
+
+// aboutPod is what is asked about a pod, where nobody on its node was asked for a reason.
+func (q *question) aboutPod(reason string) fromapi.Asked {
+	o := fromapi.Asked{Container: q.options.Container, Reason: reason}
+	if q.options.Since > 0 {
+		o.Since = q.now().Add(-q.options.Since)
+	}
+	return o
 }
 
 // eventsOf are the events about a pod; none where they may not be read.
@@ -75,6 +81,25 @@ func (q *question) eventsOf(ctx context.Context, pod *v1.Pod) []v1.Event {
 	return list.Items
 }
 
+// eventsOfMakers are those about the controller of a pod, and about its Deployment.
+func (q *question) eventsOfMakers(ctx context.Context, pod *v1.Pod) (all []v1.Event) {
+	maker := metav1.GetControllerOf(pod)
+	if maker == nil {
+		return nil
+	}
+	names := []string{maker.Name}
+	if kind, name := fact.Workload(pod); kind == "Deployment" {
+		names = append(names, name)
+	}
+	for _, name := range names {
+		list, err := q.client.CoreV1().Events(pod.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.name", name).String()})
+		if err == nil {
+			all = append(all, list.Items...)
+		}
+	}
+	return all
+}
+
 // changed is when the ConfigMaps that a pod reads were changed last; one that may not be
 // read is left out, and so are all of a pod that is well. Only what is known of the objects
 // is asked for, and not what is in them.
@@ -83,7 +108,7 @@ func (q *question) changed(ctx context.Context, pod *v1.Pod) map[string]time.Tim
 	if settled(pod) || q.options.AtDoor {
 		return all
 	}
-	for _, name := range level0.ConfigMaps(pod) {
+	for _, name := range fromapi.ConfigMaps(pod) {
 		raw, err := q.client.CoreV1().RESTClient().Get().Namespace(pod.Namespace).Resource("configmaps").Name(name).
 			SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").Do(ctx).Raw()
 		var of metav1.PartialObjectMetadata
@@ -125,13 +150,13 @@ func (q *question) images(ctx context.Context, pod *v1.Pod) []v1.ContainerImage 
 	return node.Status.Images
 }
 
-// lastLines is how many lines of a log are read.
-const lastLines = 20
+// lastLines and lastBytes are how much of the end of a log is read.
+const lastLines, lastBytes = 80, 28 << 10
 
-// words are the last lines of containers that ended, of the run that did, and of those
+// logs are the last lines of containers that ended, of the run that did, and of those
 // that run and are not ready. A log that cannot be read leaves its container out.
-func (q *question) words(ctx context.Context, pod *v1.Pod) (ended, saying map[string][]string) {
-	ended, saying = map[string][]string{}, map[string][]string{}
+func (q *question) logs(ctx context.Context, pod *v1.Pod) (ended, running map[string][]fromapi.Line) {
+	ended, running = map[string][]fromapi.Line{}, map[string][]fromapi.Line{}
 	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, st := range list {
 			t, over := st.LastTerminationState.Terminated, st.State.Terminated != nil
@@ -145,46 +170,40 @@ func (q *question) words(ctx context.Context, pod *v1.Pod) (ended, saying map[st
 			}
 			if st.State.Running != nil && !st.Ready {
 				if lines, ok := q.log(ctx, pod, st.Name, false); ok {
-					saying[st.Name] = textOf(lines)
+					running[st.Name] = lines
 				}
 			}
 		}
 	}
-	return ended, saying
+	return ended, running
 }
 
 // lastOf are the last lines of a run that is over. Which run a log is of, its node decides
 // when it is read, and the next may have begun since the status was written: a log that
 // begins at another time is another run's, and of one without lines nobody knows.
-func (q *question) lastOf(ctx context.Context, pod *v1.Pod, container string, t *v1.ContainerStateTerminated, previous bool) ([]string, bool) {
+func (q *question) lastOf(ctx context.Context, pod *v1.Pod, container string, t *v1.ContainerStateTerminated, previous bool) ([]fromapi.Line, bool) {
 	lines, ok := q.log(ctx, pod, container, previous)
 	if during(lines, t) {
-		return textOf(lines), true
+		return lines, true
 	}
 	if !previous {
 		if before, found := q.log(ctx, pod, container, true); found && during(before, t) {
-			return textOf(before), true
+			return before, true
 		}
 	}
 	return nil, ok && len(lines) == 0
 }
 
-// logged is a line of a log, and when it was written; the zero time where that is not told.
-type logged struct {
-	at   time.Time
-	text string
-}
-
 // log are the last lines of a container.
-func (q *question) log(ctx context.Context, pod *v1.Pod, container string, previous bool) ([]logged, bool) {
-	lines := int64(lastLines)
-	raw, err := q.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, Timestamps: true, TailLines: &lines}).Do(ctx).Raw()
+func (q *question) log(ctx context.Context, pod *v1.Pod, container string, previous bool) ([]fromapi.Line, bool) {
+	lines, most := int64(lastLines), int64(lastBytes)
+	raw, err := q.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, Timestamps: true, TailLines: &lines, LimitBytes: &most}).Do(ctx).Raw()
 	// A log that is gone is answered for with these words in its place (kubelet,
 	// kuberuntime_container.go, GetContainerLogs).
 	if err != nil || strings.HasPrefix(string(raw), "unable to retrieve container logs for ") {
 		return nil, false
 	}
-	var all []logged
+	var all []fromapi.Line
 	for line := range strings.SplitSeq(strings.TrimRight(string(raw), "\n"), "\n") {
 		if line == "" {
 			continue
@@ -194,27 +213,19 @@ func (q *question) log(ctx context.Context, pod *v1.Pod, container string, previ
 		if err != nil {
 			text = line
 		}
-		all = append(all, logged{at, text})
+		all = append(all, fromapi.Line{At: at, Text: text})
 	}
 	return all, true
 }
 
 // during says whether a log, which is of one run, begins within a run, of whose times the
 // status has whole seconds.
-func during(lines []logged, t *v1.ContainerStateTerminated) bool {
+func during(lines []fromapi.Line, t *v1.ContainerStateTerminated) bool {
 	if len(lines) == 0 {
 		return false
 	}
-	at := lines[0].at
+	at := lines[0].At
 	return at.IsZero() || !at.Before(t.StartedAt.Add(-time.Second)) && at.Before(t.FinishedAt.Add(time.Second))
-}
-
-func textOf(lines []logged) []string {
-	all := make([]string, 0, len(lines))
-	for _, l := range lines {
-		all = append(all, l.text)
-	}
-	return all
 }
 
 // eachFromAPI answers about some pods from what the API server shows.

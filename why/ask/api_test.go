@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why/fromapi"
 )
 
 // A log is of the run that it was written in, whatever a status of a moment ago says.
@@ -14,14 +16,14 @@ func TestDuring(t *testing.T) {
 	run := &v1.ContainerStateTerminated{StartedAt: metav1.NewTime(at), FinishedAt: metav1.NewTime(at.Add(3 * time.Second))}
 	for _, c := range []struct {
 		name  string
-		lines []logged
+		lines []fromapi.Line
 		want  bool
 	}{
-		{"its own", []logged{{at.Add(3 * time.Second), "dd: No space left on device"}}, true},
-		{"its own, and the last was copied late", []logged{{at.Add(time.Second), "begins"}, {at.Add(9 * time.Second), "ends"}}, true},
-		{"the next run's", []logged{{at.Add(5 * time.Second), "begins"}}, false},
-		{"the one before", []logged{{at.Add(-5 * time.Second), "begins"}}, false},
-		{"nobody says when", []logged{{time.Time{}, "begins"}}, true},
+		{"its own", []fromapi.Line{{At: at.Add(3 * time.Second), Text: "dd: No space left on device"}}, true},
+		{"its own, and the last was copied late", []fromapi.Line{{At: at.Add(time.Second), Text: "begins"}, {At: at.Add(9 * time.Second), Text: "ends"}}, true},
+		{"the next run's", []fromapi.Line{{At: at.Add(5 * time.Second), Text: "begins"}}, false},
+		{"the one before", []fromapi.Line{{At: at.Add(-5 * time.Second), Text: "begins"}}, false},
+		{"nobody says when", []fromapi.Line{{Text: "begins"}}, true},
 		{"nothing", nil, false},
 	} {
 		if got := during(c.lines, run); got != c.want {

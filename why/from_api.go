@@ -1,0 +1,295 @@
+package why
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// What only somebody on the node sees is open where the API server alone was asked. This file
+// has what the API's times and kubelet's words allow instead.
+
+// began is when kubelet took the pod in.
+func (h *inquiry) began() time.Time {
+	if f, _, ok := fact.Latest[fact.Admitted](h.Facts); ok {
+		return f.When()
+	}
+	return h.FirstSeen()
+}
+
+// ifAlike is how long it takes to come to the end of a run if all runs before were like
+// it, with the waits between them, which begin with none and 10 s (kubelet's back-off).
+func (e ending) ifAlike() time.Duration {
+	spent, backOff := e.lasted(), time.Duration(0)
+	for range e.run.Attempt {
+		spent += e.lasted() + backOff + 5*time.Second
+		backOff = min(max(2*backOff, 10*time.Second), 5*time.Minute)
+	}
+	return spent
+}
+
+// aWhile is how much longer something took than it would have, for that to tell of another run.
+const aWhile = 30 * time.Second
+
+// soEachTime says whether a container has ended several times as in the run that is over,
+// which nobody who sends a signal would do: all runs before took as long as this one.
+func (e ending) soEachTime() bool {
+	s := &e.h.Object.Spec
+	shares := s.HostPID || s.ShareProcessNamespace != nil && *s.ShareProcessNamespace
+	return e.run.Attempt > 0 && !shares && e.at.Sub(e.h.began()) <= e.ifAlike()+aWhile
+}
+
+// ranWell says whether the container has run for much longer at some time than in the run that is over, and
+// since when it can have failed so; only the API's times tell of it.
+func (e ending) ranWell() (since time.Time, ok bool) {
+	alike := e.ifAlike()
+	return e.at.Add(-alike), e.h.FromAPI && e.h.Object != nil && e.at.Sub(e.h.began()) > alike+aWhile
+}
+
+// sawNoOOM says whether no process of the container was OOM-killed: by the kernel's counters, or, where
+// nobody looked at them, by the runtime's word.
+func (e ending) sawNoOOM() bool {
+	if e.h.FromAPI {
+		return e.exit.RuntimeReason == "Error" || e.exit.RuntimeReason == "Completed"
+	}
+	return e.exit.OOMKnown && e.exit.OOMKills == 0
+}
+
+// farCommands are programs of probes that ask others than the container, unless they are
+// told that it is meant.
+var farCommands = regexp.MustCompile(`\b(?:curl|wget|nc|psql|pg_isready|mysql|mysqladmin|mariadb|redis-cli|mongo|mongosh|nslookup|dig|ping|grpc_health_probe)\b|://`)
+
+// asksFar says whether the probe's command asks somebody: the answer, or the silence, may be theirs.
+func (p *probing) asksFar() bool {
+	return p.spec != nil && p.spec.Exec != nil && (farCommands.MatchString(p.command()) || strings.Contains(p.command(), "localhost") || strings.Contains(p.command(), "127.0.0.1"))
+}
+
+// isAlone says that only the container itself can have answered: no other one, no proxy and nobody elsewhere.
+func (p *probing) isAlone() bool {
+	o := p.h.Object
+	return o != nil && !p.shared() && len(o.Spec.InitContainers) == 0 && !o.Spec.HostNetwork && (p.spec == nil || p.spec.HTTPGet == nil || p.spec.HTTPGet.Host == "")
+}
+
+// openAnswer says whether a failure of which kubelet alone told may be another's than the application's: of an
+// HTTP answer it tells the status, and of a command what it put out.
+func (p *probing) openAnswer() bool {
+	ev := p.last.Evidence
+	if !p.h.FromAPI || ev == nil {
+		return false
+	}
+	switch p.mode {
+	case exitCode:
+		output := strings.TrimSpace(ev.Output)
+		_, _, unreached := words.Unreached(output)
+		return unreached || strings.HasSuffix(output, "Killed") || p.asksFar() || output == "" && p.mayBeKilled()
+	case answered:
+		if ev.Status == 502 || ev.Status == 504 || ev.Status < 500 && (ev.Status == 408 || ev.Status == 429 || !p.wasReady()) {
+			return true
+		}
+	case redirects, notServing:
+	default:
+		return false
+	}
+	return !p.isAlone()
+}
+
+// mayBeKilled says whether the kernel may have ended the probe's command for memory, and nothing shows that it did not.
+func (p *probing) mayBeKilled() bool {
+	limited := p.of != nil && !p.of.Resources.Limits.Memory().IsZero() || p.h.Object != nil && p.h.Object.Spec.Resources != nil
+	if p.run.Exit == nil {
+		return limited
+	}
+	return limited && !newEnding(p.h, p.run).sawNoOOM()
+}
+
+// listensNever are programs that only wait.
+var listensNever = []string{"sleep", "tail", "cat", "pause"}
+
+// probeSaysWhere: what it says, or is told, of where it listens.
+func probeSaysWhere(p *probing) *finding {
+	if _, _, looked := p.look(); looked || p.mode != refused || p.worked() || p.of == nil || !p.h.FromAPI {
+		return nil
+	}
+	f := &finding{cause: answer.AppListensElse, weight: strong, chain: p.chain()}
+	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the application listen on all addresses (0.0.0.0 or ::) and on port %d, or correct %s", p.port(), p.field("port")))}
+	at, lines := p.log()
+	for _, line := range slices.Backward(lines) {
+		if port := knowledge.OnLoopback.Slots(line)["port"]; port == fmt.Sprint(p.port()) {
+			f.chain = p.chain(at)
+			f.text = fmt.Sprintf("By its log container %s listens on port %d only on loopback; probes and Services come from outside and are refused: %s.", p.run.Container, p.port(), quoteAs(answer.RoleLog, line, kept))
+			return f
+		}
+	}
+	argv := slices.Concat(p.of.Command, p.of.Args)
+	for _, arg := range argv {
+		if host, port, ok := splitAddress(arg); ok && loopback(host) && port == fmt.Sprint(p.port()) {
+			f.text = fmt.Sprintf("The command of container %s has it listen on loopback only (%s); probes and Services come from outside and are refused.", p.run.Container, arg)
+			return f
+		}
+	}
+	if len(p.of.Command) > 0 && slices.Contains(listensNever, path.Base(p.of.Command[0])) && p.isAlone() {
+		f.cause = answer.AppNotListening
+		f.text = fmt.Sprintf("The main process of container %s is %s by its command, which listens on nothing, so %s is refused.", p.run.Container, path.Base(p.of.Command[0]), p.what())
+		f.fixes = []answer.Fix{p.h.specFix("give it the command of the server, or take the probe away")}
+		return f
+	}
+	return nil
+}
+
+// oomByStatus: the runtime says OOMKilled of an end with the exit code of SIGKILL, which nobody ordered.
+func oomByStatus(e ending) *finding {
+	if !e.h.FromAPI || e.exit.RuntimeReason != "OOMKilled" || e.exit.ExitCode != 137 || e.spec == nil {
+		return nil
+	}
+	f := e.oom(nil)
+	f.weight = strong
+	if whole := e.h.Object.Spec.Resources; whole != nil && !whole.Limits.Memory().IsZero() {
+		if e.limit() > 0 {
+			return f.possibly() // whose limit it was, only the kernel tells
+		}
+		f.cause = answer.PodMemoryLimit
+		f.text = fmt.Sprintf("Container %s was OOM-killed; it has no limit of its own, and all containers of its pod together have one of %s.", e.run.Container, whole.Limits.Memory())
+		f.fixes = []answer.Fix{e.h.inspect("see which container uses most", e.h.kubectl("top pod %s --containers", e.h.Pod.Name)), e.h.limitsFix("raise the pod's memory limit, or bound its containers one by one")}
+	} else if e.limit() == 0 {
+		f.cause, f.text = answer.NodeOutOfMemory, "the machine, or all pods together, had no more memory"
+		return f.possibly()
+	}
+	if handsOn(e.spec) && !replaced(slices.Concat(e.spec.Command[1:], e.spec.Args)) || len(e.h.inMemory(e.run.Container)) > 0 {
+		return f.possibly() // it may have taken a child, or files in memory may have filled it
+	}
+	return f
+}
+
+// whoseLimit says what limit a container that was OOM-killed has.
+func (e ending) whoseLimit() string {
+	if e.limit() == 0 {
+		return "; it has no limit of its own"
+	}
+	return "; it has a limit of " + prose.Size(e.limit())
+}
+
+// replaced says whether the script that a shell is given ends with exec of a program, whatever it
+// does before, and leaves nothing running beside that. A script that is not as simple as that is not read.
+func replaced(args []string) bool {
+	if len(args) < 2 || !asScript.MatchString(args[0]) {
+		return false
+	}
+	script := strings.TrimRight(args[1], "; \n")
+	plain := strings.NewReplacer("&&", "", "2>&1", "", ">&2", "").Replace(script)
+	if strings.ContainsAny(plain, "&|`") || strings.Contains(script, "/dev/shm") || strings.Contains(script, "$(") || strings.Contains(script, "trap ") {
+		return false
+	}
+	statements := strings.FieldsFunc(script, func(r rune) bool { return r == ';' || r == '\n' })
+	if len(statements) == 0 {
+		return false
+	}
+	ends := strings.TrimSpace(statements[len(statements)-1])
+	return strings.HasPrefix(ends, "exec ") && strings.Count(ends, "'")%2 == 0 && strings.Count(ends, `"`)%2 == 0
+}
+
+// unread says whether the log of a run that ended could not be read, so that nobody knows what it said.
+func (e ending) unread() bool {
+	return slices.Contains(e.h.Unread, e.run.Exit.ID) && strings.TrimSpace(e.exit.Message) == ""
+}
+
+// sleepsTooLong says whether the first that a probe's command does is to sleep for longer than it may take.
+func (p *probing) sleepsTooLong() bool {
+	if p.spec == nil || p.spec.Exec == nil {
+		return false
+	}
+	command := p.spec.Exec.Command
+	if len(command) == 3 && slices.Contains(shells, path.Base(command[0])) && command[1] == "-c" {
+		command = strings.Fields(command[2])
+	}
+	if len(command) < 2 || path.Base(command[0]) != "sleep" || len(command) > 2 && command[2] == "&" {
+		return false
+	}
+	n, err := strconv.ParseFloat(strings.TrimRight(command[1], "s;"), 64)
+	return err == nil && n >= p.timeout().Seconds()
+}
+
+// young is how long a pod may be made before it is said that something holds it.
+const young = 30 * time.Second
+
+// stillCreated is the verdict on a pod that is made for so long that something holds it of which no event
+// tells; ok is false of one that is young.
+func (h *inquiry) stillCreated(container string) (v answer.Verdict, ok bool) {
+	since := h.now.Sub(h.began())
+	if !h.FromAPI || since < young {
+		return v, false
+	}
+	what := fmt.Sprintf("The pod has been started for %s and is not ready, and nothing tells what holds it.", prose.Span(since))
+	for _, name := range h.Containers() {
+		run := h.Last(name)
+		if run == nil || run.Started != nil || len(run.Images) == 0 {
+			continue
+		}
+		if at := run.Images[len(run.Images)-1]; at.Body.Kind() == (fact.ImagePulling{}).Kind() {
+			what = fmt.Sprintf("The image of container %s is being pulled, since %s.", name, prose.Span(h.now.Sub(at.When())))
+		}
+	}
+	return undecided("", container, what, nil, nil, "", h.describeFix()), true
+}
+
+func (h *inquiry) everStarted() bool { return len(fact.All[fact.Started](h.Facts)) > 0 }
+
+// byAPI makes an answer's verdicts those of an asker who saw what the API shows: nobody recorded a
+// decision, its facts are in no journal, and what is open an agent would have seen.
+func (h *inquiry) byAPI(a *answer.Answer) {
+	if !h.FromAPI {
+		return
+	}
+	for i := range a.Verdicts {
+		v := &a.Verdicts[i]
+		if v.Certainty == answer.Recorded {
+			v.Certainty, v.Rule = answer.Inferred, actRule(fact.Told)
+		}
+		if v.Cause == answer.CauseUnknown {
+			kind := a.Symptoms[i].Kind
+			if v.Probe != "" {
+				kind = answer.NotReady
+			}
+			v.Text += " An agent on the node would have seen " + unseenBy[kind] + "."
+		}
+		if v.Cause == answer.None && a.Symptoms[i].Kind != answer.Completed {
+			v.Certainty, v.Rule = answer.Unknown, ""
+		}
+		for j := range v.Chain {
+			v.Chain[j].Fact = 0
+		}
+		for _, notes := range [][]answer.Note{v.Contributing, v.RuledOut} {
+			for j := range notes {
+				notes[j].Facts = nil
+			}
+		}
+	}
+	for i := range a.Reaches {
+		a.Reaches[i].Fact = 0
+	}
+	for i := range a.Complaints {
+		a.Complaints[i].Fact = 0
+	}
+	for i := range a.Changes {
+		a.Changes[i].Fact = 0
+	}
+}
+
+// unseenBy is what somebody on the node would have seen, by what is to be explained.
+var unseenBy = map[answer.SymptomKind]string{
+	answer.Restarted: "who ended it, with which signal, and what the kernel killed", answer.Failed: "who ended it, with which signal, and what the kernel killed",
+	answer.Completed: "whether it was told to end", answer.NotStarting: "which step it is at, and what that waits for",
+	answer.NotReady: "each attempt of its probe, what it listened on, and what it waited for", answer.Healthy: "each attempt of its probes, and what goes on in it",
+	answer.Terminating: "which container does not end, or which volume does not come off", answer.Disappeared: "what was decided, and from what",
+	answer.Evicted: "what the node was short of, and which pods used it", answer.UnknownNode: "what became of its containers",
+	answer.Pending: "whether its kubelet took it up", answer.NotServing: "who listens in its pods",
+}

@@ -1,0 +1,91 @@
+package fromapi
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/history"
+)
+
+// rootCertificates is in every namespace, and in every pod's token volume.
+const rootCertificates = "kube-root-ca.crt"
+
+// sources are the ConfigMaps of a container by name, and whether it takes something of Secrets.
+type sources struct {
+	maps    []string
+	secrets bool
+}
+
+func (s *sources) add(configMap string, secret bool) {
+	if configMap != "" && configMap != rootCertificates {
+		s.maps = append(s.maps, configMap)
+	}
+	s.secrets = s.secrets || secret
+}
+
+// variablesOf are what a container's variables are taken from.
+func variablesOf(k *v1.Container) (s sources) {
+	for _, e := range k.Env {
+		if from := e.ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
+			s.add(from.ConfigMapKeyRef.Name, false)
+		} else if from != nil && from.SecretKeyRef != nil {
+			s.add("", true)
+		}
+	}
+	for _, from := range k.EnvFrom {
+		if from.ConfigMapRef != nil {
+			s.add(from.ConfigMapRef.Name, false)
+		} else if from.SecretRef != nil {
+			s.add("", true)
+		}
+	}
+	return s
+}
+
+// filesOf are what the files of a container's volumes are taken from.
+func filesOf(pod *v1.Pod, k *v1.Container) (s sources) {
+	for _, volume := range pod.Spec.Volumes {
+		if !slices.ContainsFunc(k.VolumeMounts, func(m v1.VolumeMount) bool { return m.Name == volume.Name }) {
+			continue
+		}
+		if volume.ConfigMap != nil {
+			s.add(volume.ConfigMap.Name, false)
+		}
+		s.add("", volume.Secret != nil)
+		if volume.Projected == nil {
+			continue
+		}
+		for _, source := range volume.Projected.Sources {
+			if source.ConfigMap != nil {
+				s.add(source.ConfigMap.Name, false)
+			}
+			s.add("", source.Secret != nil)
+		}
+	}
+	return s
+}
+
+// ConfigMaps returns the names of those that a pod's containers read, sorted.
+func ConfigMaps(pod *v1.Pod) (all []string) {
+	for _, k := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		all = slices.Concat(all, variablesOf(&k).maps, filesOf(pod, &k).maps)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// unwatched are the containers that take something of which nobody could see a change: of a Secret, which
+// nobody may ask for when it was changed without being shown it, or of a ConfigMap that may not be read.
+func (t *teller) unwatched() map[string]history.Sources {
+	all := map[string]history.Sources{}
+	blind := func(s sources) bool {
+		return s.secrets || slices.ContainsFunc(s.maps, func(name string) bool { return t.Changed[name].IsZero() })
+	}
+	for _, k := range slices.Concat(t.Pod.Spec.InitContainers, t.Pod.Spec.Containers) {
+		if s := (history.Sources{Variables: blind(variablesOf(&k)), Files: blind(filesOf(t.Pod, &k))}); s != (history.Sources{}) {
+			all[k.Name] = s
+		}
+	}
+	return all
+}

@@ -1,0 +1,180 @@
+package fromapi
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/observe/reported"
+	"whylet.dev/whylet/shadow"
+	"whylet.dev/whylet/why/answer"
+)
+
+// Departed returns the answer about a pod that does not exist any more, by the events that are left of
+// its namespace: they are kept for an hour. ok is false where none is about it.
+func Departed(namespace, name string, events []v1.Event, now time.Time, asked Asked) (a answer.Answer, ok bool) {
+	var uid types.UID
+	var newest time.Time
+	for i := range events {
+		if of := events[i].InvolvedObject; of.Kind == "Pod" && of.Name == name {
+			if at := reported.Read(&events[i]).Last; !at.Before(newest) {
+				uid, newest, ok = of.UID, at, true
+			}
+		}
+	}
+	if !ok {
+		return a, false
+	}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}}
+	d := &departed{teller: teller{Seen: Seen{Pod: pod, Events: events, Now: now}, key: fact.Pod{Namespace: namespace, Name: name, UID: uid}, gone: true}}
+	d.ownEvents()
+	d.makers()
+	d.containersByEvents()
+	d.tell(d.events[0].Last, "", 0, fact.SpecSeen{Object: pod, Source: fact.FromAPI})
+	d.containers()
+	for _, e := range d.events {
+		d.event(e)
+		d.ends(e)
+	}
+	d.leaves(newest)
+	asked.Reason += "; of a pod that is gone these are its events of the last hour"
+	return explain(d.history(), now, asked), true
+}
+
+// departed is a pod of which nothing is left but events: what is known of it are its name, its
+// containers that they name, and the controller that says that it deleted it.
+type departed struct {
+	teller
+	deletedAt time.Time
+}
+
+// makers reads what a controller and its Deployment say.
+func (d *departed) makers() {
+	for i := range d.Events {
+		e, of := reported.Read(&d.Events[i]), d.Events[i].InvolvedObject
+		if e.Reason != fact.DeletedPod || of.Kind == "Pod" || !slices.Contains(strings.Fields(e.Message), d.Pod.Name) {
+			continue
+		}
+		controller := true
+		d.Pod.OwnerReferences = []metav1.OwnerReference{{Kind: of.Kind, Name: of.Name, UID: of.UID, Controller: &controller}}
+		d.Pod.Labels = map[string]string{"pod-template-hash": of.Name[strings.LastIndexByte(of.Name, '-')+1:]}
+		d.deletedAt = e.Last
+	}
+	d.owners(d.deletedAt)
+}
+
+// owners tells what the controller of the pod, and the Deployment of that, say of themselves.
+func (t *teller) owners(deleted time.Time) {
+	maker := metav1.GetControllerOf(t.Pod)
+	if maker == nil {
+		return
+	}
+	_, workload := fact.Workload(t.Pod)
+	for i := range t.Events {
+		e, of := reported.Read(&t.Events[i]), t.Events[i].InvolvedObject
+		own := of.Name == maker.Name && fact.DeletedBy(e.Reason, e.Message, e.Last, t.Pod.Name, deleted)
+		if own || of.Kind == "Deployment" && of.Name == workload && e.Reason == fact.ScaledSet {
+			t.tell(e.Last, "", 0, fact.Said{Component: e.Component, Source: "event", Reason: e.Reason, Message: e.Message})
+		}
+	}
+}
+
+// containersByEvents makes the status of each container that events name: how often it was started, and when last.
+func (d *departed) containersByEvents() {
+	for i := range d.Events {
+		e := reported.Read(&d.Events[i])
+		if !d.own(&d.Events[i]) || e.Container == "" {
+			continue
+		}
+		if d.spec(e.Container) == nil {
+			spec := v1.Container{Name: e.Container}
+			if strings.Contains(d.Events[i].InvolvedObject.FieldPath, "initContainers") {
+				d.Pod.Spec.InitContainers = append(d.Pod.Spec.InitContainers, spec)
+			} else {
+				d.Pod.Spec.Containers = append(d.Pod.Spec.Containers, spec)
+			}
+		}
+	}
+	for _, k := range slices.Concat(d.Pod.Spec.InitContainers, d.Pod.Spec.Containers) {
+		var count int64
+		var starts []time.Time
+		for _, e := range d.events {
+			if e.Container == k.Name && e.Reason == "Started" {
+				count += e.New
+				starts = append(starts, e.First, e.Last)
+			}
+		}
+		starts = slices.DeleteFunc(starts, time.Time.IsZero)
+		if len(starts) == 0 {
+			continue
+		}
+		slices.SortFunc(starts, time.Time.Compare)
+		starts = slices.CompactFunc(starts, time.Time.Equal)
+		st := v1.ContainerStatus{Name: k.Name, RestartCount: int32(count) - 1}
+		newest := starts[len(starts)-1]
+		st.State.Running = &v1.ContainerStateRunning{StartedAt: metav1.NewTime(newest)}
+		if len(starts) > 1 {
+			st.LastTerminationState.Terminated = &v1.ContainerStateTerminated{
+				Reason: "ContainerStatusUnknown", StartedAt: metav1.NewTime(starts[len(starts)-2]), FinishedAt: metav1.NewTime(newest),
+			}
+		}
+		d.Pod.Status.ContainerStatuses = append(d.Pod.Status.ContainerStatuses, st)
+	}
+}
+
+// ends tells of the end of a run that events alone show: nobody knows any more how it went.
+func (d *departed) ends(e reported.Event) {
+	ordered := e.Reason == shadow.SaidKilling && !strings.HasPrefix(e.Message, "Stopping container ")
+	again := e.Reason == "BackOff" && strings.Contains(e.Message, "restarting")
+	if strings.HasPrefix(e.Message, string(fact.Readiness)) && e.Reason == "Unhealthy" {
+		st := v1.ContainerStatus{Name: e.Container, RestartCount: d.attempt(e, e.Last), State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}
+		d.tell(e.Last, "", 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{st}}})
+	}
+	if r, ok := d.run(e.Container, d.attempt(e, e.Last)); ok && r.until.IsZero() && (ordered || again) {
+		d.tell(e.Last, e.Container, r.attempt, fact.Exited{Vanished: true})
+	}
+	if message, failed := strings.CutPrefix(e.Message, "Error: "); failed && e.Reason == "Failed" && !strings.Contains(message, "Pull") {
+		reason := "RunContainerError"
+		if knowledge.Any(message, knowledge.NoSuchObject, knowledge.NoSuchKey, knowledge.RunsAsRoot) {
+			reason = "CreateContainerConfigError"
+		}
+		d.tell(e.Last, e.Container, d.attempt(e, e.Last), fact.StartFailed{Reason: reason, Message: message})
+	}
+	if e.Reason == "Evicted" && len(fact.PressuresIn(e.Message)) == 0 {
+		d.tell(e.Last, "", 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: e.Reason, Message: e.Message}})
+	}
+}
+
+// leaves tells that the pod went, and of its deletion where somebody said a word of it.
+func (d *departed) leaves(newest time.Time) {
+	body := fact.DeletionSeen{GraceSeconds: int64(d.grace() / time.Second), Gone: true}
+	at, ended := d.deletedAt, false
+	for _, e := range d.events {
+		switch {
+		case e.Reason == "Preempted":
+			at, body.Reason = e.Last, e.Reason
+		case e.Reason == "TaintManagerEviction":
+			at, ended = time.Time{}, true
+		case e.Reason == "Evicted", e.Reason == "Preempting", e.Reason == "DeadlineExceeded":
+			ended = true
+		case e.Reason == shadow.SaidKilling && strings.HasPrefix(e.Message, "Stopping container ") && at.IsZero() && !ended:
+			at = e.First
+			if at.IsZero() {
+				at = e.Last
+			}
+		}
+	}
+	if !at.IsZero() && (!ended || body.Reason != "" || !d.deletedAt.IsZero()) {
+		d.tell(at, "", 0, body)
+		for _, c := range d.Pod.Status.ContainerStatuses {
+			d.tell(newest, c.Name, c.RestartCount, fact.Exited{Vanished: true})
+		}
+	}
+	d.tell(newest, "", 0, fact.ObjectGone{})
+}

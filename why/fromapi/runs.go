@@ -1,0 +1,196 @@
+package fromapi
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/observe/reported"
+	"whylet.dev/whylet/redact"
+	"whylet.dev/whylet/why/words"
+)
+
+// run is what the status shows of one run of a container; until is zero while it lasts.
+type run struct {
+	attempt     int32
+	from, until time.Time
+}
+
+// states are the statuses of all containers of a pod.
+func states(s *v1.PodStatus) []v1.ContainerStatus {
+	return slices.Concat(s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses)
+}
+
+// last is the end of a container's newest run that ended, and which it was: of one that waits to be
+// started again the status counts that run itself.
+func last(c *v1.ContainerStatus) (t *v1.ContainerStateTerminated, attempt int32) {
+	switch {
+	case c.State.Terminated != nil:
+		return c.State.Terminated, c.RestartCount
+	case c.LastTerminationState.Terminated == nil:
+		return nil, 0
+	case c.State.Running != nil:
+		return c.LastTerminationState.Terminated, max(c.RestartCount-1, 0)
+	}
+	return c.LastTerminationState.Terminated, c.RestartCount
+}
+
+// runs are those of a container that the status shows, oldest first.
+func runs(c *v1.ContainerStatus) (all []run) {
+	if before := c.LastTerminationState.Terminated; c.State.Terminated != nil && before != nil && c.RestartCount > 0 {
+		all = append(all, run{c.RestartCount - 1, before.StartedAt.Time, before.FinishedAt.Time})
+	}
+	if t, attempt := last(c); t != nil {
+		all = append(all, run{attempt, t.StartedAt.Time, t.FinishedAt.Time})
+	}
+	if r := c.State.Running; r != nil {
+		all = append(all, run{c.RestartCount, r.StartedAt.Time, time.Time{}})
+	}
+	return all
+}
+
+// containers tells of the starts, ends and waits of all containers.
+func (t *teller) containers() {
+	all := states(&t.Pod.Status)
+	for i := range all {
+		c := &all[i]
+		if before := c.LastTerminationState.Terminated; c.State.Terminated != nil && before != nil && c.RestartCount > 0 {
+			t.ended(c, before, c.RestartCount-1, nil)
+		}
+		if e, attempt := last(c); e != nil {
+			t.ended(c, e, attempt, t.Ended[c.Name])
+		}
+		switch {
+		case c.State.Running != nil:
+			t.tell(c.State.Running.StartedAt.Time, c.Name, c.RestartCount, fact.Started{ContainerID: c.ContainerID, Image: c.Image, ImageID: c.ImageID, Resources: c.Resources, User: c.User, VolumeMounts: c.VolumeMounts})
+			t.saying(c)
+		case c.State.Waiting != nil:
+			t.waits(c)
+		}
+	}
+}
+
+// ended tells of one run that is over: its start, its end and what it said last.
+func (t *teller) ended(c *v1.ContainerStatus, e *v1.ContainerStateTerminated, attempt int32, said []Line) {
+	switch {
+	case reported.NeverRan(e.Reason):
+		t.tell(e.FinishedAt.Time, c.Name, attempt, fact.StartFailed{Reason: "RunContainerError", Message: e.Message, ContainerID: e.ContainerID, Exited: true, ExitCode: e.ExitCode})
+		return
+	case e.Reason == "ContainerStatusUnknown" || e.Reason == "Unknown": // kubelet's word; containerd's, after the machine was restarted
+		t.tell(e.FinishedAt.Time, c.Name, attempt, fact.Exited{ContainerID: e.ContainerID, Vanished: true})
+		return
+	}
+	if !e.StartedAt.IsZero() {
+		t.tell(e.StartedAt.Time, c.Name, attempt, fact.Started{ContainerID: e.ContainerID, Image: c.Image, ImageID: c.ImageID})
+	}
+	body := fact.Exited{ContainerID: e.ContainerID, ExitCode: e.ExitCode, StartedAt: e.StartedAt.UTC(), RuntimeReason: e.Reason, Message: itsOwn(e.Message)}
+	lines, at := kept(said)
+	body.Say(lines, at, e.FinishedAt.Time)
+	t.tell(e.FinishedAt.Time, c.Name, attempt, body)
+	if t.silent(c.Name, run{attempt, e.StartedAt.Time, e.FinishedAt.Time}) {
+		t.quiet = append(t.quiet, end{c.Name, attempt})
+	}
+}
+
+// nodesWord fits what Whylet's node writes of an end of which the container itself left no word.
+var nodesWord = regexp.MustCompile(`^(?:Ended by the node: |The main process (?:\(pid|was )|A child process \()`)
+
+// itsOwn is what a container wrote of its end.
+func itsOwn(message string) string {
+	if nodesWord.MatchString(message) {
+		return ""
+	}
+	return redact.Text(message)
+}
+
+// kept are those of the last lines of a log that say most, as an agent keeps them.
+func kept(said []Line) (lines []string, at []time.Time) {
+	for _, one := range said {
+		lines = append(lines, one.Text)
+		at = append(at, one.At)
+	}
+	text := strings.ToValidUTF8(redact.Text(strings.Join(lines, "\n")), "")
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	lines = strings.Split(text, "\n")
+	if len(at) != len(lines) || slices.ContainsFunc(at, time.Time.IsZero) {
+		at = nil // some were a secret together, or have no time
+	}
+	lines, which := words.Keep(lines, fact.MostLastLines, fact.MostLastBytes)
+	if at == nil {
+		return lines, nil
+	}
+	times := make([]time.Time, 0, len(which))
+	for _, n := range which {
+		times = append(times, at[n])
+	}
+	return lines, times
+}
+
+// onlyItsLog says of a look that nobody was in the container.
+const onlyItsLog = "only its log was read"
+
+// saying tells what a container that runs logged last.
+func (t *teller) saying(c *v1.ContainerStatus) {
+	lines, at := kept(t.Running[c.Name])
+	if len(lines) > 0 {
+		t.tell(t.Now, c.Name, c.RestartCount, fact.Looked{Said: lines, SaidAt: at, Error: onlyItsLog})
+	}
+}
+
+// waits tells what failed before a container waits.
+func (t *teller) waits(c *v1.ContainerStatus) {
+	w, attempt := c.State.Waiting, c.RestartCount
+	if t, _ := last(c); t != nil {
+		attempt++
+	}
+	switch body := reported.Waiting(c.Image, w).(type) {
+	case nil:
+		if w.Reason == "PostStartHookError" {
+			t.tell(t.Now, c.Name, attempt, fact.HookRan{Hook: fact.PostStart, Error: w.Message})
+		}
+	case fact.ImageFailed:
+		body.OnNode = t.onNode(c.Name)
+		if spec := t.spec(c.Name); body.Image == "" && spec != nil {
+			body.Image = spec.Image
+		}
+		if strings.HasPrefix(body.Message, "Back-off ") && t.saysWhy(c.Name) {
+			return // the event of the attempt has the registry's words
+		}
+		t.tell(t.Now, c.Name, attempt, body)
+	default:
+		t.tell(t.Now, c.Name, attempt, body)
+	}
+}
+
+// onNode says whether the node has the image of a container that asks the registry each time, as far
+// as its status tells: kubelet names the fifty largest there.
+func (t *teller) onNode(container string) bool {
+	spec := t.spec(container)
+	if spec == nil || spec.ImagePullPolicy != v1.PullAlways {
+		return false
+	}
+	full := spec.Image
+	if !strings.Contains(full[strings.LastIndexByte(full, '/')+1:], ":") && !strings.Contains(full, "@") {
+		full += ":latest"
+	}
+	return slices.ContainsFunc(t.Images, func(has v1.ContainerImage) bool {
+		return slices.Contains(has.Names, full) || slices.Contains(has.Names, "docker.io/"+full) || slices.Contains(has.Names, "docker.io/library/"+full)
+	})
+}
+
+func (t *teller) spec(name string) *v1.Container {
+	for _, all := range [][]v1.Container{t.Pod.Spec.Containers, t.Pod.Spec.InitContainers} {
+		for i := range all {
+			if all[i].Name == name {
+				return &all[i]
+			}
+		}
+	}
+	return nil
+}
