@@ -3,6 +3,7 @@ package redact
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // holders are texts that a secret is put into, in place of "%".
@@ -85,4 +86,15 @@ func FuzzValue(f *testing.F) {
 			t.Fatalf("a password becomes %q", got)
 		}
 	})
+}
+
+// A megabyte of beginnings takes no longer than as much of anything else, by far: each is looked at within bounds.
+func TestRepeatsAreNotQuadratic(t *testing.T) {
+	for _, part := range []string{"://", "://a@", "://@", "a:b@", "hooks.slack.com/services/", "password ", "token: ", "\"", "--password="} {
+		began := time.Now()
+		Text(strings.Repeat(part, 1<<16/len(part)))
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("a megabyte of %q takes %v", part, took)
+		}
+	}
 }

@@ -15,6 +15,12 @@ func (s *scanner) named(n name) {
 	for i < len(at) && i < 6 && strings.IndexByte("\\\"'`])", at[i]) >= 0 {
 		i++
 	}
+	switch before := s.text[max(0, n.left-longestBefore):n.left]; {
+	case imageBefore.MatchString(before): // token-api:v2
+		return
+	case (n.word == "secret" || n.word == "key") && notThere.MatchString(before) && keyOfSecret.MatchString(at[:min(len(at), longestName)]):
+		return
+	}
 	quoted := i > 0
 	k := i
 	for k < len(at) && isBlank(at[k]) {
@@ -36,6 +42,29 @@ func (s *scanner) named(n name) {
 	case !quoted && k > i:
 		s.spaced(n, n.right+i, n.right+k)
 	}
+}
+
+const longestBefore = 24
+
+var (
+	// imageBefore fits what stands before the name of an image.
+	imageBefore = regexp.MustCompile(`(?i)\bimage\\?["']?[:= ] ?\\?["']?$`)
+	// notThere and keyOfSecret fit what stands around "secret" or "key" where kubelet names a key that does not
+	// exist: "references non-existent secret key: X".
+	notThere    = regexp.MustCompile(`(?i)\b(?:non-?existent|missing|no such) (?:secret )?$`)
+	keyOfSecret = regexp.MustCompile(`^(?: key)?: [A-Za-z0-9][\w.-]{0,30}(?:\s|$)`)
+	// ofSecret fits what is done to a Secret that is named next.
+	ofSecret = regexp.MustCompile(`(?i)\b(?:in|of|from|to|get|getting|read|reading|fetch|fetching|find|finding|mount|mounting|sync|syncing|create|creating|update|updating|delete|deleting) $`)
+	// secretObject fits the name of a Secret, its namespace before it, and saidOfSecret what is said of one.
+	secretObject = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(?:/[a-z0-9][a-z0-9.-]*)?$`)
+	saidOfSecret = regexp.MustCompile(`^["']? (?:not found|(?:is|was) (?:not found|forbidden|invalid|immutable)|already exists|does not exist|not registered|has no key|in (?:the )?namespace)\b`)
+)
+
+// namesSecret reports whether a word behind "secret" is the name of a Secret of Kubernetes, by what is said
+// of it: secret "postgres15" not found.
+func (s *scanner) namesSecret(n name, v value) bool {
+	return n.word == "secret" && n.left == n.from && secretObject.MatchString(s.text[v.from:v.to]) &&
+		(saidOfSecret.MatchString(s.text[v.to:min(len(s.text), v.to+longestBefore)]) || ofSecret.MatchString(s.text[max(0, n.left-longestBefore):n.left]))
 }
 
 // separators are what assigns a value to a name in one language or another, the longest first.
@@ -190,7 +219,7 @@ func (s *scanner) spaced(n name, blank, from int) {
 	v := s.value(n, from)
 	word := s.text[v.from:v.to]
 	switch {
-	case v.from >= v.to || word[0] == '-' || known(word):
+	case v.from >= v.to || word[0] == '-' || known(word) || s.namesSecret(n, v):
 		return
 	case s.isFlag(n):
 		if !explainer(word) {

@@ -3,7 +3,7 @@ package redact
 import "reflect"
 
 // Strings returns a value without the secrets of all strings in it: of its exported fields, and
-// of what these lead to. What is behind pointers, in slices and in maps is copied where it
+// of what these lead to, but for names of images. What is behind pointers, in slices and in maps is copied where it
 // changes; the value itself is not changed. A map's value goes by its key, as in [Value].
 func Strings[T any](v T) T {
 	of := reflect.ValueOf(&v).Elem()
@@ -37,8 +37,8 @@ func inside(v reflect.Value) (out reflect.Value, changed bool) {
 
 func insideStruct(v reflect.Value) (out reflect.Value, changed bool) {
 	for i := range v.NumField() {
-		if !v.Type().Field(i).IsExported() {
-			continue
+		if of := v.Type().Field(i); !of.IsExported() || of.Name == "Image" || of.Name == "ImageID" {
+			continue // an image's name is none of its registry's passwords: token-api:v2
 		}
 		field, differs := inside(v.Field(i))
 		if !differs {

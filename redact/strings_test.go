@@ -36,3 +36,12 @@ func TestStrings(t *testing.T) {
 		t.Error("what was given is changed")
 	}
 }
+
+// The name of an image is no name with a value.
+func TestImagesStay(t *testing.T) {
+	type pod struct{ Image, ImageID, Said string }
+	of := pod{"token-api:v2", "secret-store@sha256:ab", "password=hunter2"}
+	if got := Strings(of); got.Image != of.Image || got.ImageID != of.ImageID || got.Said != "password="+Mark {
+		t.Errorf("%+v", got)
+	}
+}

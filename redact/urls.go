@@ -39,7 +39,7 @@ var webSchemes = map[string]bool{"http": true, "https": true, "ws": true, "wss":
 // slashes in them that nobody escaped.
 func (s *scanner) url(i int) {
 	from := i + len("://")
-	info := s.userinfo(from, urlEnd(s.text, from))
+	info := s.userinfo(from, urlEnd(s.text[:min(len(s.text), from+longestUserinfo)], from))
 	user, password, has := strings.Cut(info, ":")
 	switch {
 	case info == "":
@@ -63,6 +63,9 @@ func (s *scanner) url(i int) {
 }
 
 var isPort = regexp.MustCompile(`^\d{1,5}(?:[/?#]|$)`)
+
+// longestUserinfo bounds how far behind "://" an "@" and its host are looked for.
+const longestUserinfo = 1024
 
 // userinfo is what stands before the last "@" that a host follows.
 func (s *scanner) userinfo(from, to int) string {

@@ -119,8 +119,25 @@ func balanced(text string, open int) (end int, ok bool) {
 }
 
 // bareEnd is where a value without quotes ends: at a blank, at the end of the quotes that
-// its name stands in, or where another name begins behind a comma or the like.
+// its name stands in, or where another name begins behind a comma or the like. The scheme of a header
+// before it belongs to it.
 func (s *scanner) bareEnd(n name, from int) int {
+	i := s.bareWord(n, from)
+	for range mostSchemes {
+		if !isScheme(s.text[from:i]) || i+1 >= len(s.text) || s.text[i] != ' ' {
+			break
+		}
+		from = i + 1
+		i = s.bareWord(n, from)
+	}
+	return trimRight(s.text, from, i)
+}
+
+// mostSchemes is how many words like Bearer are taken for one before a value.
+const mostSchemes = 2
+
+// bareWord is where the first word of such a value ends.
+func (s *scanner) bareWord(n name, from int) int {
 	q, at := s.quoteAround(n.left)
 	limit := -1
 	if q != 0 {
@@ -133,11 +150,7 @@ func (s *scanner) bareEnd(n name, from int) int {
 			break
 		}
 	}
-	first := from
-	if w := s.text[from:i]; isScheme(w) && i+1 < len(s.text) && s.text[i] == ' ' {
-		return s.bareEnd(n, i+1)
-	}
-	return trimRight(s.text, first, i)
+	return i
 }
 
 // trimRight leaves out what closes the text around a value.
