@@ -83,7 +83,7 @@ func WriteOverview(w io.Writer, o Overview) error {
 	all, well := o.sorted()
 	var list strings.Builder
 	if o.Missing != nil {
-		fmt.Fprintf(&list, "<p class=\"bad\" role=\"status\">Not all could be asked: %s</p>\n", html.EscapeString(o.Missing.Error()))
+		fmt.Fprintf(&list, "<p class=\"bad\" role=\"status\">Not all could be asked: %s</p>\n", markup(o.Missing.Error()))
 	}
 	for _, c := range answer.InCommon(o.Answers) {
 		name := c.Name
@@ -91,14 +91,14 @@ func WriteOverview(w io.Writer, o Overview) error {
 			name = c.Namespace + "/" + name
 		}
 		fmt.Fprintf(&list, "<article class=\"common\"><h2>In common: %s</h2>\n<div>%s <small>cause: %s, %s</small></div>\n</article>\n",
-			html.EscapeString(name), html.EscapeString(c.Text), html.EscapeString(string(c.Cause)), html.EscapeString(string(c.Certainty)))
+			markup(name), markup(c.Text), markup(string(c.Cause)), markup(string(c.Certainty)))
 	}
 	for _, one := range all {
 		o.tell(&list, one)
 	}
 	policy := fmt.Sprintf("default-src 'none'; style-src '%s'; base-uri 'none'; form-action 'none'", hash(style))
-	_, err := fmt.Fprintf(w, overview, html.EscapeString(policy), html.EscapeString(title), style, html.EscapeString(title),
-		html.EscapeString(sum(len(all), well)+" As of "+o.AsOf.UTC().Format("2006-01-02 15:04:05")+" UTC."), list.String())
+	_, err := fmt.Fprintf(w, overview, html.EscapeString(policy), markup(title), style, markup(title),
+		markup(sum(len(all), well)+" As of "+o.AsOf.UTC().Format("2006-01-02 15:04:05")+" UTC."), list.String())
 	return err
 }
 
@@ -119,14 +119,14 @@ func (o Overview) tell(w io.Writer, one ill) {
 	if one.of.Namespace != "" {
 		name = one.of.Namespace + "/" + name
 	}
-	fmt.Fprintf(w, "<article><h2><a href=\"page?%s\">%s %s</a></h2>\n", html.EscapeString(of.Encode()), html.EscapeString(kind), html.EscapeString(name))
+	fmt.Fprintf(w, "<article><h2><a href=\"page?%s\">%s %s</a></h2>\n", html.EscapeString(of.Encode()), markup(kind), markup(name))
 	for _, r := range one.reasons {
 		known := fmt.Sprintf("cause: %s, %s", r.verdict.Cause, r.verdict.Certainty)
 		if last := r.symptom.Last; !last.IsZero() && o.AsOf.Sub(last) >= time.Second {
 			known += ", last " + prose.Span(o.AsOf.Sub(last)) + " ago"
 		}
 		fmt.Fprintf(w, "<div><span class=\"symptom bad\">%s</span> %s <small>%s</small></div>\n",
-			html.EscapeString(string(r.symptom.Kind)), html.EscapeString(r.verdict.Text), html.EscapeString(known))
+			markup(string(r.symptom.Kind)), markup(r.verdict.Text), markup(known))
 	}
 	fmt.Fprint(w, "</article>\n")
 }

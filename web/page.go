@@ -1,11 +1,9 @@
 package web
 
 import (
-	"bytes"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"html"
 	"io"
@@ -49,19 +47,17 @@ const page = `<!doctype html>
 func Write(w io.Writer, d timeline.Document) error { return write(w, d, false) }
 
 func write(w io.Writer, d timeline.Document, live bool) error {
-	var data bytes.Buffer
-	lines := json.NewEncoder(&data)
-	lines.SetEscapeHTML(true) // no text can end the element that it is in
-	if err := lines.Encode(d); err != nil {
+	data, err := data(d)
+	if err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	follow := ""
 	if live {
 		follow = ` data-live="timeline.json"`
 	}
-	name := html.EscapeString(title(d))
+	name := markup(title(d))
 	// Style and script are our own, and the data is escaped above.
-	_, err := fmt.Fprintf(w, page, follow, html.EscapeString(policy(live)), name, style, name, html.EscapeString(text(d)), data.String(), script)
+	_, err = fmt.Fprintf(w, page, follow, html.EscapeString(policy(live)), name, style, name, markup(text(d)), data, script)
 	return err
 }
 

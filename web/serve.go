@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -88,11 +87,11 @@ func (f *face) handler(path string) http.Handler {
 	})
 	mux.HandleFunc("GET "+path+"timeline.json", func(w http.ResponseWriter, r *http.Request) {
 		d, err := f.document(r.Context())
-		var data []byte
+		var text []byte
 		if err == nil {
-			data, err = json.Marshal(d)
+			text, err = data(d)
 		}
-		reply(w, "application/json", data, err)
+		reply(w, "application/json", text, err)
 	})
 	return mux
 }
