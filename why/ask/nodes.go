@@ -3,11 +3,13 @@ package ask
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
@@ -91,10 +93,23 @@ func patient(ctx context.Context, r *rest.Request) (raw []byte, err error) {
 	return raw, err
 }
 
-// said puts a node's own words into the error that the client made of them.
+// said puts a node's own words into the error that the client made of them. The client keeps plain text, as a node
+// answers, among the causes of its error, and says nothing of it.
 func said(err error, raw []byte) error {
-	if text := strings.TrimSpace(string(raw)); text != "" && len(text) < 500 {
-		return fmt.Errorf("%w: %s", err, text)
+	text := strings.TrimSpace(string(raw))
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && text == "" && status.Status().Details != nil {
+		for _, c := range status.Status().Details.Causes {
+			if c.Type == metav1.CauseTypeUnexpectedServerResponse && c.Message != "unknown" {
+				text = c.Message
+			}
+		}
 	}
-	return err
+	if text == "" || len(text) >= longestSaid {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, text)
 }
+
+// longestSaid bounds a node's own words in an error.
+const longestSaid = 500

@@ -3,8 +3,10 @@ package ask
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -41,5 +43,23 @@ func TestPatient(t *testing.T) {
 				t.Errorf("asked %d times, got %q, %v", asked, raw, err)
 			}
 		})
+	}
+}
+
+// What a node says of a question that makes no sense reaches whoever asked it.
+func TestANodesWordsReachWhoAsks(t *testing.T) {
+	const sentence = "what-if: no setting is called cpuu"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, sentence, http.StatusBadRequest)
+	}))
+	defer server.Close()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := client.CoreV1().RESTClient().Get().Resource("nodes").Name("n").SubResource("proxy").Suffix("why")
+	raw, err := patient(t.Context(), r)
+	if err = said(err, raw); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), sentence) {
+		t.Errorf("%v", err)
 	}
 }
