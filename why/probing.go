@@ -246,8 +246,18 @@ func (p *probing) look() (*fact.Fact, fact.Looked, bool) {
 	return nil, fact.Looked{}, false
 }
 
-// listeners are those of the look that are about the probed port.
+// asksAnother reports whether the probe's host field sends it to another host than the pod, of whose sockets nobody here
+// knows.
+func (p *probing) asksAnother() bool {
+	host := hostOf(p.spec)
+	return host != "" && !(loopback(host) && p.h.Object != nil && p.h.Object.Spec.HostNetwork)
+}
+
+// listeners are those of the look that are about the probed port; none where another host is asked.
 func (p *probing) listeners(look fact.Looked) (here, elsewhere []fact.Listener) {
+	if p.asksAnother() {
+		return nil, nil
+	}
 	for _, l := range look.Listeners {
 		host, port, ok := splitAddress(l.Address)
 		if !ok {

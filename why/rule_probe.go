@@ -74,7 +74,7 @@ func (p *probing) otherListener() (container, how string) {
 			}
 		}
 	}
-	if p.h.Object == nil || p.of == nil || declares(p.of, p.port()) {
+	if p.asksAnother() || p.h.Object == nil || p.of == nil || declares(p.of, p.port()) {
 		return "", ""
 	}
 	for i := range p.h.Object.Spec.Containers {

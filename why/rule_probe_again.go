@@ -12,8 +12,11 @@ import (
 )
 
 // again are the newest patient requests after one of the failed attempts: the one
-// that was answered, and the one that was not.
+// that was answered, and the one that was not; none where another host is asked.
 func (p *probing) again() (came, silent *fact.Fact) {
+	if p.asksAnother() {
+		return nil, nil
+	}
 	for _, f := range slices.Backward(p.run.Again) {
 		b := fact.Of[fact.AskedAgain](f)
 		if b.Probe != p.kind || b.Cut || b.Unfiltered || !p.about(f) {

@@ -40,7 +40,7 @@ const untilAccepts = 10 * time.Second
 // hang: it holds the port, uses no CPU and takes no connection. One that accepts and then
 // says nothing may only be slow: without a late answer to show for it that stays open.
 func (p *probing) hang() *finding {
-	if p.mode != silent && p.mode != unreachable && p.mode != commandLate {
+	if p.asksAnother() || p.mode != silent && p.mode != unreachable && p.mode != commandLate {
 		return nil
 	}
 	if came, _ := p.again(); came != nil {

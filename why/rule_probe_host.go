@@ -15,7 +15,7 @@ import (
 func probeOtherHost(p *probing) *finding {
 	host := hostOf(p.spec)
 	own := loopback(host)
-	if host == "" || own && p.h.Object != nil && p.h.Object.Spec.HostNetwork {
+	if !p.asksAnother() {
 		return nil
 	}
 	f := &finding{cause: answer.DependencyDown, weight: certain, chain: p.chain()}
