@@ -90,17 +90,12 @@ func logTail(path string) string {
 // [fact.MostLastBytes] together, and without what looks like a secret. Nil where there is no log to read. It reads the file now. at is when the
 // runtime wrote each of them down, nil where that is not known.
 func LastSaid(v ContainerView) (lines []string, at []time.Time) {
-	const read, raw = 100, 28 << 10
 	if v.LogPath == "" {
 		return nil, nil
 	}
-	text, err := endOfLog(v.LogPath, logs.LogOptions{Timestamp: true}, read, raw)
+	text, err := lastLogLines(v.LogPath)
 	if err != nil {
 		return nil, nil
-	}
-	if len(text) == raw {
-		// The first line lacks its beginning, which may be what tells a secret.
-		_, text, _ = strings.Cut(text, "\n")
 	}
 	text, at = withoutTimes(strings.Trim(text, "\n"))
 	text = strings.ToValidUTF8(redact.Text(text), "")
@@ -119,6 +114,22 @@ func LastSaid(v ContainerView) (lines []string, at []time.Time) {
 		at[i] = at[n]
 	}
 	return lines, at[:len(which)]
+}
+
+// lastLogLines reads the last lines of a log, whole ones only: a part of a line may lack what tells a secret. A line
+// that is too long stands in the log as many records, and may hide what was said before it: then more is read.
+func lastLogLines(path string) (string, error) {
+	const records, most, longest = 100, 28 << 10, 8 << 10
+	for _, read := range []int64{records, 10 * records} { // of 16 KiB each, and a log is rotated at 10 MiB
+		text := wholeLines{most: most, longest: longest}
+		if err := logs.ReadLogs(Quiet(context.Background()), path, "", &logs.LogOptions{Timestamp: true, TailLines: &read}, nil, &text, &text); err != nil {
+			return "", err
+		}
+		if text.end(); !text.tooLong || text.lines >= fact.MostLastLines || read > records {
+			return string(text.buf), nil
+		}
+	}
+	return "", nil
 }
 
 // withoutTimes takes off what each line begins with where times were asked for; nil where
@@ -161,6 +172,50 @@ func endOfFile(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	return io.ReadAll(f)
+}
+
+// wholeLines keeps the last lines of what is written to it, so many bytes of them. In place of a line that is too long it
+// says so.
+type wholeLines struct {
+	most, longest int
+
+	buf     []byte
+	lines   int    // how many were kept
+	tooLong bool   // one was not
+	line    []byte // the beginning of the line that is being written
+	size    int    // how much of it was written
+}
+
+func (w *wholeLines) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		part, after, ended := bytes.Cut(rest, []byte("\n"))
+		w.line = append(w.line, part[:min(len(part), w.longest+1-min(len(w.line), w.longest+1))]...)
+		w.size += len(part)
+		if ended {
+			w.end()
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+// end ends a line.
+func (w *wholeLines) end() {
+	if w.size == 0 {
+		return
+	}
+	if w.size > w.longest {
+		w.tooLong = true
+		at, _, _ := bytes.Cut(w.line, []byte(" "))
+		w.line = fmt.Appendf(at, " [a line of %d bytes, too long to be kept]", w.size-len(at)-1)
+	} else {
+		w.lines++
+	}
+	w.buf = append(append(w.buf, w.line...), '\n')
+	w.line, w.size = w.line[:0], 0
+	for len(w.buf) > w.most {
+		w.buf = w.buf[bytes.IndexByte(w.buf, '\n')+1:]
+	}
 }
 
 // lastBytes keeps the end of what is written to it.

@@ -1,6 +1,7 @@
 package containers
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,4 +170,25 @@ func FuzzLabels(f *testing.F) {
 		recordedOf(a)
 		attemptOf(a, 7)
 	})
+}
+
+// What a program said before a line without end is told, and that there was such a line.
+func TestALineWithoutEndHidesNothing(t *testing.T) {
+	for _, size := range []int{9 << 10, 100 << 10, 9 << 20} {
+		var log strings.Builder
+		log.WriteString("2026-01-01T00:00:00.1Z stdout F FATAL: no licence\n")
+		for n := size; n > 0; n -= 16 << 10 {
+			tag := "P"
+			if n <= 16<<10 {
+				tag = "F"
+			}
+			log.WriteString("2026-01-01T00:00:01.1Z stdout " + tag + " " + strings.Repeat("x", min(n, 16<<10)) + "\n")
+		}
+		dir := t.TempDir()
+		write(t, dir, "0.log", log.String())
+		lines, at := LastSaid(ContainerView{LogPath: filepath.Join(dir, "0.log")})
+		if want := fmt.Sprintf("[a line of %d bytes, too long to be kept]", size); !slices.Equal(lines, []string{"FATAL: no licence", want}) || len(at) != 2 {
+			t.Errorf("%d bytes: %q %v", size, lines, at)
+		}
+	}
 }
