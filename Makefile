@@ -216,6 +216,8 @@ dist: deps ## Make all files of a release in dist/, but for uploading them
 	@$(MAKE) --no-print-directory bundle client image VERSION=$(RELEASE) NODES="amd64 arm64" IMAGES="observe front mesh"
 	$(GO) run ./deploy/dist -version $(RELEASE) -bin $(BIN) -out dist $(if $(KEY),-key $(KEY))
 	ls -l dist
+	programs=$$($(GO) version $(BIN)/whylet $(BIN)/kubectl-why $(LIBEXEC) $(BIN)/client $(BIN)/oci $$(ls -d $(BIN)/arm64/whylet $(BIN)/arm64/libexec 2>/dev/null || true) | sed -n 's/: go[0-9.].*//p')
+	tools/vulncheck "$(TAGS)" $$programs || { rm -rf dist; exit 1; }
 
 .PHONY: clean
 clean: ## Remove what was built
