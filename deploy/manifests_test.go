@@ -114,7 +114,7 @@ func TestAgentOnlyReads(t *testing.T) {
 			}
 		}
 		for _, r := range rule.Resources {
-			if !slices.Contains([]string{"pods", "events", "nodes/metrics"}, r) {
+			if !slices.Contains([]string{"pods", "events", "namespaces", "nodes/metrics"}, r) {
 				t.Errorf("the agent may see %s", r)
 			}
 		}

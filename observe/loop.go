@@ -30,6 +30,8 @@ type loop struct {
 	runs   *runs
 	// heard is called with each fact that was written, in order, and must not wait.
 	heard func(fact.Fact)
+	// keepsLines says whether log lines of a namespace's pods may be kept; nil: of all. It may wait for the API server.
+	keepsLines func(namespace string) bool
 
 	shed    shedding
 	facts   chan fact.Fact
@@ -132,12 +134,20 @@ func (l *loop) take(f fact.Fact) {
 	delete(l.early, uid)
 }
 
+// keeps reports whether lines of a pod's logs may be kept.
+func (l *loop) keeps(pod fact.Pod) bool {
+	if p, known := l.pods.Get(pod.UID); known && !fact.KeepsLogLines(p.Object) {
+		return false
+	}
+	return l.keepsLines == nil || l.keepsLines(pod.Namespace)
+}
+
 // step takes a fact of a known pod: what follows from it is written with it.
 func (l *loop) step(f fact.Fact) {
 	if l.toldBefore(f) {
 		return
 	}
-	if p, known := l.pods.Get(f.Pod.UID); known && !fact.KeepsLogLines(p.Object) {
+	if fact.HasLogLines(f) && !l.keeps(f.Pod) {
 		f = fact.WithoutLogLines(f)
 	}
 	f.ID = l.memory.Next(1)

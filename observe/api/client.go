@@ -117,3 +117,12 @@ func (r readOnly) RoundTrip(q *http.Request) (*http.Response, error) {
 	r.count.Add(1)
 	return r.next.RoundTrip(q)
 }
+
+// Annotations reads those of a namespace.
+func (c *Client) Annotations(ctx context.Context, namespace string) (map[string]string, error) {
+	var of v1.Namespace
+	if err := c.rest.Get().Resource("namespaces").Name(namespace).Do(ctx).Into(&of); err != nil {
+		return nil, fmt.Errorf("namespace %s: %w", namespace, err)
+	}
+	return of.Annotations, nil
+}
