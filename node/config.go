@@ -71,6 +71,8 @@ type Config struct {
 	OTLPEndpoint string
 	// OTLPHeaders are sent to it with each request.
 	OTLPHeaders http.Header
+	// OTLPWithValues leaves the values of pods' specs in what is sent.
+	OTLPWithValues bool
 	// NoProbeAgain is set when no second, patient request may follow a probe that
 	// timed out.
 	NoProbeAgain bool

@@ -65,7 +65,7 @@ func openGround(ctx context.Context, c Config, closing *closers) (g ground, err 
 	}
 	closing.add(func() { g.warn("journal", g.journal.Close()) })
 	if c.OTLPEndpoint != "" {
-		g.exporter, err = otlp.New(otlp.Options{Endpoint: c.OTLPEndpoint, Headers: c.OTLPHeaders, Node: c.Name, Version: c.Version, Log: c.Log})
+		g.exporter, err = otlp.New(otlp.Options{Endpoint: c.OTLPEndpoint, Headers: c.OTLPHeaders, WithValues: c.OTLPWithValues, Node: c.Name, Version: c.Version, Log: c.Log})
 		if err != nil {
 			return g, err
 		}

@@ -55,6 +55,8 @@ type settings struct {
 	OTLPEndpoint string `json:"otlpEndpoint,omitempty"`
 	// OTLPHeaders is the file of headers that go with them; empty: none.
 	OTLPHeaders string `json:"otlpHeaders,omitempty"`
+	// OTLPWithValues is set when they go with the values of pods' specs.
+	OTLPWithValues bool `json:"otlpWithValues,omitempty"`
 	// Front is host:port of a front that is told of the node's pods, FrontCA the file of who
 	// vouches for it; empty: none.
 	Front   string `json:"front,omitempty"`

@@ -101,6 +101,7 @@ var table = []setting{
 		checked(func(s *settings) error { return notNegative("pod-max-pids", s.PodMaxPIDs, "; 0 means no bound") }),
 	of("otlp-endpoint", func(s *settings) *string { return &s.OTLPEndpoint }, "send the facts as OpenTelemetry logs to this collector: http://otel:4317 by gRPC, http://otel:4318/v1/logs by HTTP (default: nowhere)").checked(checkOTLP),
 	of("otlp-headers", func(s *settings) *string { return &s.OTLPHeaders }, "file of headers for that collector, one a line, such as Authorization: Bearer TOKEN"),
+	of("otlp-with-values", func(s *settings) *bool { return &s.OTLPWithValues }, "leave in the facts for that collector what variables and headers are set to, and secrets"),
 	of("front", func(s *settings) *string { return &s.Front }, "tell the front at this host:port of the pods, for instance whylet-fronts.whylet.svc:9443 (default: none)").checked(checkFront),
 	of("front-ca", func(s *settings) *string { return &s.FrontCA }, "file of who vouches for that front"),
 	of("no-probe-again", func(s *settings) *bool { return &s.NoProbeAgain }, "send no second, patient request, and run no command once more, after a probe that timed out (why then cannot tell slow from hanging)"),

@@ -348,6 +348,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		AuditEvents:     s.told,
 		NoLogLines:      set.NoLogLines,
 		OTLPEndpoint:    set.OTLPEndpoint,
+		OTLPWithValues:  set.OTLPWithValues,
 		Name:            set.NodeName,
 		IP:              s.instance.NodeIP,
 		DataDir:         filepath.Join(s.dataDir, "node"),

@@ -33,6 +33,8 @@ type Options struct {
 	// Node and Version name the sender.
 	Node, Version string
 	Log           *slog.Logger
+	// WithValues leaves in what facts lose when they leave a node: values of variables and headers, and secrets.
+	WithValues bool
 
 	// Queue is how many facts wait for the collector at most; 0: 8192.
 	Queue int
@@ -196,7 +198,7 @@ func temporary(c codes.Code) bool {
 func (e *Exporter) request(batch []fact.Fact) *collectorpb.ExportLogsServiceRequest {
 	logs := &logspb.ScopeLogs{Scope: &commonpb.InstrumentationScope{Name: "whylet.dev/whylet/journal", Version: e.options.Version}}
 	for _, f := range batch {
-		r, err := record(f)
+		r, err := record(e.leaving(f))
 		if err != nil {
 			e.drop(1, err.Error())
 			continue

@@ -7,12 +7,18 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// record makes a log record of a fact. Its body is the wire form of the
-// fact as it leaves a node, its
+// leaving returns a fact as it leaves this node.
+func (e *Exporter) leaving(f fact.Fact) fact.Fact {
+	if e.options.WithValues {
+		return f
+	}
+	return fact.Outward(f)
+}
+
+// record makes a log record of a fact. Its body is the wire form of the fact, its
 // attributes are named by OpenTelemetry's conventions for Kubernetes where there
 // are any. It fails on a fact that has no wire form.
 func record(f fact.Fact) (*logspb.LogRecord, error) {
-	f = fact.Outward(f)
 	body, err := f.MarshalJSON()
 	if err != nil {
 		return nil, err
