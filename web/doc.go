@@ -11,6 +11,7 @@
 //	overview.go what is not well becomes a page that leads to the others
 //	trace.go    a history becomes a trace for Perfetto
 //	serve.go    the page on this machine, which follows what happens
+//	shown.go    what of others' words a page shows
 //
 //	timeline/   the document: pure
 //	perfetto/   the document as a trace for ui.perfetto.dev
