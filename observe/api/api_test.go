@@ -16,6 +16,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"whylet.dev/whylet/fact"
@@ -211,5 +212,20 @@ func TestAChangeIsNotMade(t *testing.T) {
 	var refused *NotReadError
 	if !errors.As(err, &refused) || len(asked()) > 0 {
 		t.Errorf("%v %v", err, asked())
+	}
+}
+
+// A pod cannot pass for another by the annotation of mirror pods.
+func TestOnlyAStaticPodHasAMirror(t *testing.T) {
+	for own, want := range map[string]types.UID{
+		"":                                     "u",
+		"0123456789abcdef0123456789abcdef":     "0123456789abcdef0123456789abcdef",
+		"5f0c2f5e-6c3e-4d57-9a39-3f1d3ce5d2aa": "u",
+		"u2":                                   "u",
+	} {
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u", Annotations: map[string]string{v1.MirrorPodAnnotationKey: own}}}
+		if got := KeyOf(pod).UID; got != want {
+			t.Errorf("%q: %s", own, got)
+		}
 	}
 }

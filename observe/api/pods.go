@@ -3,6 +3,7 @@ package api
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -50,13 +51,19 @@ func withoutValues(env []v1.EnvVar) {
 }
 
 // KeyOf says which pod it is. A mirror pod stands for a static one, and the runtime
-// knows that by its own UID.
+// knows that by its own UID, which kubelet makes as a digest. Anybody may write that annotation:
+// with the UID of a pod of the API server's a pod would pass for another.
 func KeyOf(pod *v1.Pod) fact.Pod {
 	key := fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
-	if own := pod.Annotations[v1.MirrorPodAnnotationKey]; own != "" {
+	if own := pod.Annotations[v1.MirrorPodAnnotationKey]; isDigest(own) {
 		key.UID = types.UID(own)
 	}
 	return key
+}
+
+// isDigest reports whether a UID is one that kubelet makes of a file (pkg/kubelet/config/common.go).
+func isDigest(uid string) bool {
+	return len(uid) == 32 && strings.Trim(uid, "0123456789abcdef") == ""
 }
 
 // FactsOf says what a change of the API object tells; old is nil for one that was
