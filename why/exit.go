@@ -29,6 +29,31 @@ func newEnding(h *inquiry, run *history.Run) ending {
 	return ending{h: h, run: run, exit: fact.Of[fact.Exited](run.Exit), at: run.Exit.When(), spec: h.Spec(run.Container)}
 }
 
+// endedBy is what ended a run, as far as its exit tells; whether somebody ordered that says [ending.order].
+type endedBy uint8
+
+const (
+	itself    endedBy = iota // with an exit code of its own
+	aSignal                  // by the kernel's word
+	oomKiller                // which took the main process
+	nobodySaw                // it is gone from the runtime
+)
+
+func (e ending) by() endedBy {
+	switch {
+	case e.exit.Vanished:
+		return nobodySaw
+	case e.exit.MainOOMKilled:
+		return oomKiller
+	case e.exit.Signal != 0:
+		return aSignal
+	}
+	return itself
+}
+
+// failed says whether the main process ended by itself with an error.
+func (e ending) failed() bool { return e.by() == itself && e.exit.ExitCode != 0 }
+
 // killed says whether the end is the effect of a kill of which the decision is known.
 func (e ending) killed() bool {
 	if e.run.Kill == nil {

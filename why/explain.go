@@ -269,7 +269,7 @@ func readyNow(status v1.PodStatus) bool {
 func (h *inquiry) unseen(run *history.Run) []finding {
 	var all []finding
 	if n := len(run.OOMKills); n > 0 {
-		f := finding{rule: "silent-child-oom", weight: strong}
+		f := finding{rule: "child-oom", weight: strong}
 		last := oomRecord(fact.Of[fact.OOMKilled](run.OOMKills[n-1]))
 		h.blameOOM(&f, run, run.OOMKills[n-1])
 		f.chain = links(run.OOMKills[max(0, n-5):]...)
@@ -284,9 +284,10 @@ func (h *inquiry) unseen(run *history.Run) []finding {
 	for _, kind := range []fact.ProbeKind{fact.Liveness, fact.Startup} {
 		p := newProbing(h, run, kind, nil)
 		if len(p.failed) > 0 && p.mode == impossible {
-			if f := p.hearing().finding("probe-impossible"); f != nil {
+			if f := probeImpossible(p); f != nil {
 				f.container = run.Container
 				seen := *f
+				seen.rule = "probe-command"
 				seen.text, seen.because = "It looks well only because nobody can ask it.", append([]string{f.text}, f.because...)
 				all = append(all, seen)
 			}
@@ -338,15 +339,15 @@ func (h *inquiry) servesNobody(run *history.Run) *finding {
 	}
 	switch {
 	case stopped(look.State):
-		f.cause, f.rule = answer.ProcessStopped, "stopped-unseen"
+		f.cause, f.rule = answer.ProcessStopped, "process-stopped"
 		f.text = fmt.Sprintf("Container %s looks healthy and does nothing: its process (pid %d) %s.", run.Container, look.PID, stateWords(look.State))
 		f.fixes = []answer.Fix{letGoOn(look.PID)}
 	case paused.Paused && waitedBefore(run, at):
-		f.cause, f.rule = answer.AppOverloaded, "full-unseen"
+		f.cause, f.rule = answer.AppOverloaded, "takes-no-more"
 		f.text = fmt.Sprintf("Container %s looks healthy and takes no more connections: %s.", run.Container, fullWords(paused))
 		f.fixes = h.logsFix(run)
 	case waiting > 0 && waitedBefore(run, at) && look.State == "S" && share(look) >= 0 && share(look) <= idleShare:
-		f.cause, f.rule = answer.AppHang, "hang-unseen"
+		f.cause, f.rule = answer.AppHang, "hang"
 		f.text = fmt.Sprintf("Container %s looks healthy and hangs: %s to be accepted, and its main process %s.", run.Container, waitWords(waiting), idleWords(look))
 		f.fixes = h.logsFix(run)
 	default:
@@ -386,7 +387,7 @@ func (h *inquiry) cacheAtLimit(run *history.Run) *finding {
 			return nil
 		}
 		return &finding{
-			cause: answer.MemoryLimit, weight: refuted, rule: "cache-at-limit", chain: links(s),
+			cause: answer.MemoryLimit, weight: refuted, rule: "oom", chain: links(s),
 			text: fmt.Sprintf("container %s uses %s of its %s, but %s of that is page cache, which the kernel gives back when memory is short; nothing was OOM-killed",
 				run.Container, prose.Size(b.MemoryCurrent), prose.Size(b.MemoryLimit), prose.Size(b.MemoryFile-b.MemoryShmem)),
 		}

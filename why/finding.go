@@ -61,17 +61,29 @@ func (f finding) quotesLog() bool {
 // the one that sees the reason: it names that rule in yields. Precedence stands
 // nowhere else; a weight says only how well a finding is supported.
 type rule[C any] struct {
-	name    string
-	judge   func(C) *finding
-	yields  []string
-	silence bool // it concludes from what was not seen, too
+	name   string
+	judge  func(C) *finding
+	yields []string
 }
 
 // rulebook are the rules about cases of one type. Their order has no effect.
-type rulebook[C any] struct {
-	rules []rule[C]
-	// limit takes from what a rule says that which the case does not bear out; it may be nil.
-	limit func(C, rule[C], *finding) *finding
+type rulebook[C any] struct{ rules []rule[C] }
+
+func (b *rulebook[C]) add(name string, judge func(C) *finding, yields []string) {
+	b.rules = append(b.rules, rule[C]{name, judge, yields})
+}
+
+// either is the judge of a rule that can see what it is about in several ways: it takes what is
+// supported best, of equals the first.
+func either[C any](judges ...func(C) *finding) func(C) *finding {
+	return func(c C) (best *finding) {
+		for _, judge := range judges {
+			if f := judge(c); f != nil && (best == nil || f.weight > best.weight) {
+				best = f
+			}
+		}
+		return best
+	}
 }
 
 // hearing is one case before the rules: each is judged at most once, whoever asks.
@@ -88,18 +100,13 @@ func (b *rulebook[C]) hear(c C) *hearing[C] {
 // finding is what the rule of that name says; nil where it has nothing to say.
 func (h *hearing[C]) finding(name string) *finding {
 	f, heard := h.heard[name]
-	if heard {
-		return f
+	if !heard {
+		i := slices.IndexFunc(h.book.rules, func(r rule[C]) bool { return r.name == name })
+		if f = h.book.rules[i].judge(h.about); f != nil {
+			f.rule = name
+		}
+		h.heard[name] = f
 	}
-	i := slices.IndexFunc(h.book.rules, func(r rule[C]) bool { return r.name == name })
-	r := h.book.rules[i]
-	if f = r.judge(h.about); f != nil && h.book.limit != nil {
-		f = h.book.limit(h.about, r, f)
-	}
-	if f != nil {
-		f.rule = name
-	}
-	h.heard[name] = f
 	return f
 }
 

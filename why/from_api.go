@@ -252,7 +252,7 @@ func (h *inquiry) byAPI(a *answer.Answer) {
 	for i := range a.Verdicts {
 		v := &a.Verdicts[i]
 		if v.Certainty == answer.Recorded {
-			v.Certainty, v.Rule = answer.Inferred, actRule(fact.Told)
+			v.Certainty, v.Rule = answer.Inferred, "act-inferred"
 		}
 		if v.Cause == answer.CauseUnknown {
 			kind := a.Symptoms[i].Kind

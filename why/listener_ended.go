@@ -30,7 +30,7 @@ func (h *inquiry) listenerEnded(run *history.Run) *finding {
 		if b.Signal != 0 {
 			how = "died of " + signalName(b.Signal)
 		}
-		f := &finding{container: run.Container, weight: strong, cause: answer.ChildProcessEnded, rule: "listener-ended-unseen", chain: links(ended, at)}
+		f := &finding{container: run.Container, weight: strong, cause: answer.ChildProcessEnded, rule: "listener-gone", chain: links(ended, at)}
 		f.text = fmt.Sprintf("Container %s looks healthy and serves nobody on %s any more: its process%s that listened there %s, and its main process runs on without it.",
 			run.Container, served.Address, inBrackets("", process(b.Command, b.PID)), how)
 		if c, ok := complaint(at, now, ended.When().Add(-quickly)); ok && !c.Before {

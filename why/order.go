@@ -46,19 +46,19 @@ func (e ending) order() order {
 	return orderUnknown
 }
 
-// unlessOrdered keeps rules from concluding from silence: what needs an end that nobody
-// ordered is refuted by an order, and only possible where that is not known.
-func unlessOrdered(e ending, r rule[ending], f *finding) *finding {
-	if !r.silence {
+// ifUnordered keeps a judge from concluding from silence: where it needs an end that nobody
+// ordered, it finds nothing of an ordered one, and no more than what is possible where that is not known.
+func ifUnordered(judge func(ending) *finding) func(ending) *finding {
+	return func(e ending) *finding {
+		f := judge(e)
+		if f == nil || e.order() == ordered {
+			return nil
+		}
+		if e.order() == orderUnknown {
+			return f.possibly()
+		}
 		return f
 	}
-	switch e.order() {
-	case ordered:
-		return nil
-	case orderUnknown:
-		return f.possibly()
-	}
-	return f
 }
 
 // stopped is the signal by which the container runtime stopped the main process, on a
@@ -263,10 +263,6 @@ func (h *inquiry) soften(v *answer.Verdict) {
 	}
 	v.SayThen(fmt.Sprintf("That %s decided so is inferred, because %s; its own word was not heard.", h.Beside, how))
 	if v.Certainty == answer.Recorded {
-		v.Certainty, v.Rule = answer.Inferred, actRule(weakest)
+		v.Certainty, v.Rule = answer.Inferred, "act-inferred"
 	}
 }
-
-// actRule names what a verdict is inferred by that rests on a decision of somebody else
-// who did not tell of it.
-func actRule(b fact.Basis) string { return "act-" + string(b) }

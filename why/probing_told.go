@@ -64,7 +64,7 @@ func (p *probing) explain(symptom string) answer.Verdict {
 	best, rest := p.hearing().judge()
 	report, reported := p.sidecarReport()
 	if best == nil && reported {
-		best = &finding{cause: answer.MeshSidecarAnswered, rule: "sidecar-report", chain: p.chain(), text: prose.Upper(p.what()) + " failed: " + report.Text + ".", fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
+		best = &finding{cause: answer.MeshSidecarAnswered, rule: "mesh-sidecar", chain: p.chain(), text: prose.Upper(p.what()) + " failed: " + report.Text + ".", fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
 	}
 	if best != nil {
 		p.voiced(best)

@@ -160,7 +160,7 @@ func countsAfterwards(began, over *fact.Fact, run *history.Run, p *probing) bool
 	if slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return m.ID < began.ID && fact.Of[fact.Marked](m).Ready }) {
 		return len(p.failed) > 0
 	}
-	if over.Seen.Sub(began.Seen) >= briefly && p.hearing().finding("probe-waits-for-dependency") != nil {
+	if over.Seen.Sub(began.Seen) >= briefly && allSeen(probeWaits)(p) != nil {
 		return true
 	}
 	said := failuresBetween(run, p.kind, began, over)
@@ -189,7 +189,7 @@ func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer
 			fmt.Sprintf("Its %s probe is made by %s, and no attempt was seen to fail; what they saw is not known here.", kindWord(p.kind), h.Beside), h.describeFix())
 	}
 	if len(p.failed) == 0 {
-		f := finding{cause: answer.None, rule: "not-asked-yet", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}
+		f := finding{cause: answer.None, rule: "no-symptom", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}
 		if p.spec != nil && p.spec.InitialDelaySeconds > 0 {
 			f.text = fmt.Sprintf("Container %s is not ready until its %s probe succeeds, and that is first made %d s after the start (initialDelaySeconds).", p.run.Container, kindWord(p.kind), p.spec.InitialDelaySeconds)
 		}

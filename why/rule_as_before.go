@@ -22,8 +22,7 @@ type sameEnd struct {
 
 func (h *inquiry) endBy(r *history.Run) (sameEnd, bool) {
 	if e := newEnding(h, r); !e.killed() {
-		own := e.exit.ExitCode != 0 && e.exit.Signal == 0 && !e.exit.Vanished && !e.exit.MainOOMKilled
-		return sameEnd{code: e.exit.ExitCode}, own
+		return sameEnd{code: e.exit.ExitCode}, e.failed()
 	}
 	kind, reason := fact.Liveness, fact.Of[fact.Kill](r.Kill).Reason
 	switch reason {

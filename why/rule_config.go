@@ -78,7 +78,7 @@ func (h *inquiry) changes() []answer.Changed {
 // configThenExit: the first end with an error came with a change. What the change
 // broke is not said by any fact: only that all was well before, and nothing since.
 func configThenExit(e ending) *finding {
-	if e.exit.ExitCode == 0 || e.exit.ExitCode > 128 || e.exit.Signal != 0 || e.exit.Vanished || e.exit.MainOOMKilled {
+	if !e.failed() || e.exit.ExitCode > 128 {
 		return nil
 	}
 	first := e // the first of the ends in a row that are like this one

@@ -146,7 +146,7 @@ const unsaid = "it is not reached"
 
 // dependencySaid: it gave up on something that it needs and could not reach.
 func dependencySaid(e ending) *finding {
-	if code := e.exit.ExitCode; code == 0 || e.exit.Signal != 0 || code > 128 && code != 255 {
+	if !e.failed() || e.exit.ExitCode > 128 && e.exit.ExitCode != 255 {
 		return nil
 	}
 	n, ok := dependency(e.exit.Message)

@@ -243,7 +243,7 @@ func TestProfileStopsRuntime(t *testing.T) {
 		s.fails = fact.StartFailed{Reason: "RunContainerError", Message: "OCI runtime start failed: /usr/bin/runc did not terminate successfully: exit status 1: cannot start a container that has stopped\n"}
 	})
 	a := s.ask()
-	if v := a.Verdicts[0]; v.Cause != answer.SecurityRefused || v.Rule != "prepared-and-stopped" {
+	if v := a.Verdicts[0]; v.Cause != answer.SecurityRefused || v.Rule != "security-refused" {
 		t.Error(a.Text(answer.Style{}))
 	}
 }
@@ -286,11 +286,11 @@ func TestTableFull(t *testing.T) {
 	s.node = append(s.node, fact.Fact{ID: 1 << 20, At: s.now, Seen: s.now, Body: fact.PacketsDropped{Message: "nf_conntrack: nf_conntrack: table full, dropping packet"}})
 	a := s.ask()
 	s.laws(a)
-	if v := a.Verdicts[0]; v.Cause != answer.NetworkBlocked || v.Rule != "probe-table-full" {
+	if v := a.Verdicts[0]; v.Cause != answer.NetworkBlocked || v.Rule != "network-blocked" {
 		t.Error(a.Text(answer.Style{}))
 	}
 	s.node[0].At = s.now.Add(-time.Hour)
-	if v := s.ask().Verdicts[0]; v.Rule == "probe-table-full" {
+	if v := s.ask().Verdicts[0]; v.Rule == "network-blocked" {
 		t.Error("an hour before is not meanwhile")
 	}
 }

@@ -130,7 +130,7 @@ func commandNotRunnable(e ending) *finding {
 // ownExit: it ended by itself with an error.
 func ownExit(e ending) *finding {
 	code := e.exit.ExitCode
-	if code == 0 || e.exit.Vanished || e.exit.Signal != 0 || e.exit.MainOOMKilled {
+	if !e.failed() {
 		return nil
 	}
 	f := &finding{cause: answer.AppExitError, weight: fair, chain: e.chain(), fixes: e.h.logsFix(e.run)}

@@ -12,7 +12,7 @@ import (
 
 // handedOn is the end of a child whose status the main process passed on.
 func (e ending) handedOn() (*fact.Fact, fact.ProcessEnded) {
-	if e.exit.Signal != 0 || e.exit.MainOOMKilled {
+	if e.by() != itself {
 		return nil, fact.ProcessEnded{}
 	}
 	for _, f := range slices.Backward(e.run.Ended) {
@@ -63,7 +63,7 @@ func childCrashHandedOn(e ending) *finding {
 // crashToldByShell: nobody saw the child end, and the shell that waited for it says how it did.
 func (e ending) crashToldByShell() *finding {
 	n := e.exit.ExitCode - 128
-	if e.exit.Signal != 0 || e.exit.MainOOMKilled || !slices.ContainsFunc(e.exit.LastLines, func(line string) bool { return words.DiedOf(line) == n }) {
+	if e.by() != itself || !slices.ContainsFunc(e.exit.LastLines, func(line string) bool { return words.DiedOf(line) == n }) {
 		return nil
 	}
 	return &finding{

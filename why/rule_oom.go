@@ -156,7 +156,7 @@ func (e ending) hookOOM(hook *fact.Fact) *finding {
 		if f.cause == answer.MemoryLimit {
 			f.cause = answer.MemoryLimitChild
 		}
-		f.rule, f.weight = "oom-hook", strong
+		f.rule, f.weight = "child-oom", strong
 		f.chain = e.chain(record, hook, e.run.Kill)
 		f.then = []string{fmt.Sprintf("its postStart hook, whose memory counts to that limit, failed then (%s), so the node ended the container and starts it again.", strings.TrimRight(hookSaid(b.Error), ":. "))}
 		return f

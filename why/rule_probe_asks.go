@@ -159,7 +159,7 @@ func probeImpossible(p *probing) *finding {
 // portNotDeclared words that the probe names a port that its container does not declare.
 func (p *probing) portNotDeclared(name string) *finding {
 	return &finding{
-		cause: answer.ProbePortNameUnknown, rule: "probe-impossible", weight: certain, certainty: answer.Inferred, chain: p.chain(),
+		cause: answer.ProbePortNameUnknown, rule: "probe-command", weight: certain, certainty: answer.Inferred, chain: p.chain(),
 		text:  fmt.Sprintf("The %s probe names port %q, which container %s does not declare, so it has never been asked.", kindWord(p.kind), name, p.run.Container),
 		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("declare the port under that name in the ports of container %s (name: %s), or give %sProbe its number or a name that is declared%s", p.run.Container, name, kindWord(p.kind), inBrackets("", prose.Some(portNames(p.of)))))},
 	}

@@ -77,10 +77,11 @@ func (p *probing) filtersAnother() *finding {
 	if !ok || !p.up(look) {
 		return nil
 	}
-	return &finding{
+	f := &finding{
 		cause: answer.ProbeCommandFailed, weight: fair, chain: p.chain(at),
 		text: fmt.Sprintf("The command of %s looks with grep for “%s”, which never came; what it put out tells of no trouble: “%s”. Neither does the log of container %s.",
 			p.what(), quote(m[1]+m[2]+m[3], quoted), quote(said, kept), p.run.Container),
 		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("if the application is well, correct what the grep of %sProbe.exec.command looks for, or what that asks before it", kindWord(p.kind))), p.h.inside("run it by hand, and leave the grep away", p.run.Container, p.command())},
 	}
+	return f.possibly() // the application may mean what it says
 }

@@ -53,7 +53,7 @@ func TestSpeaksInTheNextRun(t *testing.T) {
 	s.probe("app", 3, cut)
 	a := s.ask()
 	s.laws(a)
-	if v := a.Verdicts[0]; v.Cause != answer.ProbeWrongScheme || v.Rule != "probe-speaks-otherwise" {
+	if v := a.Verdicts[0]; v.Cause != answer.ProbeWrongScheme || v.Rule != "probe-protocol" {
 		t.Error(a.Text(answer.Style{Wide: true}))
 	}
 }

@@ -62,12 +62,15 @@ func (p *probing) neverPassed() bool {
 // shownFor is how long a status has to last to be shown for sure.
 const shownFor = 5 * time.Second
 
-// unlessHalfSeen keeps rules from concluding from good attempts that were not seen.
-func unlessHalfSeen(p *probing, r rule[*probing], f *finding) *finding {
-	if r.silence && p.halfSeen() {
-		return f.possibly()
+// allSeen keeps a judge from concluding from good attempts that were not seen.
+func allSeen(judge func(*probing) *finding) func(*probing) *finding {
+	return func(p *probing) *finding {
+		f := judge(p)
+		if f != nil && p.halfSeen() {
+			return f.possibly()
+		}
+		return f
 	}
-	return f
 }
 
 // inOneRow drops attempts that lie so far before the others that one that succeeded, and

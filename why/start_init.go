@@ -119,7 +119,7 @@ func (h *inquiry) sidecarTrouble(name string, status v1.PodStatus) (trouble, boo
 		func(id string) answer.Verdict {
 			p := newProbing(h, run, fact.Startup, nil)
 			if len(p.failed) == 0 {
-				f := finding{cause: answer.InitWaiting, weight: strong, rule: "sidecar-still-starts", chain: links(run.Start, run.Started)}
+				f := finding{cause: answer.InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
 				f.text = fmt.Sprintf("Sidecar %s runs, and its startup probe has not succeeded yet; the pod's containers start only after it.", name)
 				f.fixes = []answer.Fix{h.inspect("see what it does", h.kubectl("logs %s -c %s", h.Pod.Name, name))}
 				return f.verdict(id, name, nil)
@@ -149,7 +149,7 @@ func (h *inquiry) hookTrouble(name string) (trouble, bool) {
 		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("container %s runs, and does not count as started", name)},
 		func(id string) answer.Verdict {
 			f := finding{
-				cause: answer.HookFailed, rule: "hook-still-runs", weight: fair, chain: links(run.Started),
+				cause: answer.HookFailed, rule: "hook-failed", weight: fair, chain: links(run.Started),
 				text:  fmt.Sprintf("The postStart hook of container %s has not ended for %s: until it does, the container does not count as started and is not probed.", name, prose.Span(h.now.Sub(since))),
 				fixes: []answer.Fix{h.inside("see what runs in it", name, "ps"), h.specFix("have the postStart hook end, or do its work in the main process or an init container")},
 			}

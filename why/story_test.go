@@ -225,7 +225,8 @@ func (s *tale) wire(text string) (f fact.Fact) {
 	return f
 }
 
-// verdictsOf prints an answer's verdicts: symptom, cause, how it is known, and what a person reads.
+// verdictsOf prints an answer's verdicts: symptom, cause, how it is known, what a person reads, and the slots:
+// the places that it needs, and those of its steps.
 func verdictsOf(a answer.Answer) string {
 	var out strings.Builder
 	causes := func(what string, notes []answer.Note) {
@@ -245,6 +246,14 @@ func verdictsOf(a answer.Answer) string {
 			known += " by " + v.Rule
 		}
 		fmt.Fprintf(&out, "%s: %s of %s, %s\n  %s\n", at, v.Cause, cmp.Or(v.Container, "the pod"), known, strings.Join(strings.Fields(v.Text), " "))
+		for _, n := range v.Needs {
+			fmt.Fprintf(&out, "  needs %s\n", n.Place)
+		}
+		for _, step := range v.Fixes {
+			if step.ID != "" && step.ID != answer.StepReadLog {
+				fmt.Fprintf(&out, "  step %s %v\n", step.ID, step.Slots)
+			}
+		}
 		causes("contributed", v.Contributing)
 		causes("ruled out", v.RuledOut)
 	}

@@ -101,7 +101,7 @@ func TestCameUpSince(t *testing.T) {
 	s.in("app", waits)
 	s.wait(5 * time.Second)
 	s.in("app", waits)
-	if v := s.ask().Verdicts[0]; v.Cause != answer.AppHang || v.Rule != "hang-unseen" {
+	if v := s.ask().Verdicts[0]; v.Cause != answer.AppHang || v.Rule != "hang" {
 		t.Errorf("connections that go on waiting: %s: %s", v.Cause, v.Text)
 	}
 }

@@ -61,7 +61,7 @@ func TestOwnService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := &town{t: t, answers: map[string]answer.Answer{}}
 			v := answer.Verdict{
-				Cause: answer.DependencyDown, Container: "web", Rule: "probe-asks-another", Text: "The startup probe of container web asks web1, and not container web itself.",
+				Cause: answer.DependencyDown, Container: "web", Rule: "asks-another", Text: "The startup probe of container web asks web1, and not container web itself.",
 				Chain: []answer.Link{{Fact: 1, Kind: (fact.Probed{}).Kind(), Evidence: map[string]any{"probe": "Startup", "verdict": "Failure", "handler": "exec", "target": "/check.sh"}}},
 				Fixes: []answer.Fix{{Text: "see why it does not answer", Command: "kubectl why -n shop svc/web1"}},
 			}

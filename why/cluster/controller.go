@@ -80,13 +80,13 @@ func (w Workload) unmade() (answer.Verdict, bool) {
 	switch {
 	case w.Suspended != "":
 		return answer.Verdict{
-			Cause: answer.Suspended, Rule: "suspended", Certainty: answer.Inferred,
+			Cause: answer.Suspended, Rule: "scaled-to-zero", Certainty: answer.Inferred,
 			Text:  fmt.Sprintf("Its %s is true, so its controller makes no pods until somebody sets it to false.", w.Suspended),
 			Fixes: []answer.Fix{{Text: "let it go on", Command: w.kubectl("patch %s %s --type=merge -p '{\"spec\":{\"" + strings.TrimPrefix(w.Suspended, "spec.") + "\":false}}'"), Risk: answer.Safe}},
 		}, true
 	case w.Nodes != "":
 		return answer.Verdict{
-			Cause: answer.NoMatchingNode, Rule: "no-node-fits", Certainty: answer.Inferred,
+			Cause: answer.NoMatchingNode, Rule: "not-scheduled", Certainty: answer.Inferred,
 			Text:  fmt.Sprintf("There is to be a pod on every node that fits, and none does: its pods ask for %s.", w.Nodes),
 			Fixes: []answer.Fix{{Text: "compare labels and taints", Command: "kubectl get nodes --show-labels", Risk: answer.Inspect}, {Text: "label a node, or correct what the pods' template asks for", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts}},
 		}, true

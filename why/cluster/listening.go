@@ -35,7 +35,7 @@ func notListening(service *v1.Service, pods, candidates []v1.Pod, answers []answ
 		if len(d.names) == 0 {
 			continue
 		}
-		f, all = answer.Verdict{Cause: answer.ServicePortMismatch, Rule: "nobody-listens", Certainty: answer.Inferred}, len(d.names) == d.looked
+		f, all = answer.Verdict{Cause: answer.ServicePortMismatch, Rule: "target-port", Certainty: answer.Inferred}, len(d.names) == d.looked
 		who := "on which none of them listens"
 		if !all {
 			who = fmt.Sprintf("on which %d of %d do not listen (%s), so what is sent there is refused", len(d.names), d.looked, prose.Brief(strings.Join(d.names, ", "), 100))

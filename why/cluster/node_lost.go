@@ -49,7 +49,7 @@ func neverTaken(pod *v1.Pod, node *v1.Node) (answer.Verdict, bool) {
 		return answer.Verdict{}, false
 	}
 	return answer.Verdict{
-		Cause: answer.NoMatchingNode, Rule: "node-never-was", Certainty: answer.Inferred,
+		Cause: answer.NoMatchingNode, Rule: "not-scheduled", Certainty: answer.Inferred,
 		Text: fmt.Sprintf("The pod's own nodeName asks for node %s, and there is none of that name.", pod.Spec.NodeName),
 		Fixes: []answer.Fix{
 			{Text: "see which nodes there are", Command: "kubectl get nodes", Risk: answer.Inspect},

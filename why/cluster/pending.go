@@ -41,7 +41,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 	}
 	message := prose.Brief(words.Scheduler(c.Message), 240)
 	says := func(one ...*knowledge.Known) bool { return knowledge.Any(message, one...) }
-	f := answer.Verdict{Rule: "scheduler-message", Certainty: answer.Inferred, Text: fmt.Sprintf("No node can take the pod: %s", message)}
+	f := answer.Verdict{Rule: "not-scheduled", Certainty: answer.Inferred, Text: fmt.Sprintf("No node can take the pod: %s", message)}
 	f.Fixes = []answer.Fix{describe(pod)}
 	switch {
 	case c.Reason == v1.PodReasonSchedulingGated:
@@ -109,7 +109,7 @@ func foreignScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
 		return answer.Verdict{}, false
 	}
 	return answer.Verdict{
-		Cause: answer.SchedulerMissing, Rule: "foreign-scheduler", Certainty: answer.Inferred,
+		Cause: answer.SchedulerMissing, Rule: "not-scheduled", Certainty: answer.Inferred,
 		Text:  fmt.Sprintf("The pod asks for the scheduler %s, and none of that name has said anything about it.", name),
 		Fixes: []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "leave schedulerName out, or start a scheduler of that name")},
 	}, true

@@ -69,7 +69,7 @@ func selectorFinding(service *v1.Service, pods []v1.Pod, others []v1.Service) an
 		}
 	}
 	if !slices.ContainsFunc(pods, func(p v1.Pod) bool { return mayBeMeant(service, &p, others) }) {
-		f.Cause, f.Rule = answer.DependencyDown, "nobody-behind"
+		f.Cause, f.Rule = answer.DependencyDown, "selector"
 		f.Text += " No other pod there looks as if it were meant, by its labels, its name or its ports: what it is to lead to was not made, or is gone."
 		f.Fixes = []answer.Fix{
 			{Text: fmt.Sprintf("see which workloads there are, and make what Service %s is to lead to; or correct its selector, if that is there under other labels", service.Name), Command: "kubectl -n " + service.Namespace + " get pods,statefulsets,deployments --show-labels", Risk: answer.Inspect},
