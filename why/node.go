@@ -184,6 +184,7 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
 		}
 		a.Put(out.symptom(o.Now, last), out.finding(o.Now, last, pods).verdict("", "", nil))
 	}
+	putRuntimeAway(&a, node, pods, o)
 	for _, t := range evictions(pods, o) {
 		a.Put(t.Symptom, t.finding.verdict("", "", nil))
 	}
@@ -193,6 +194,26 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
 		}.verdict("", "", nil))
 	}
 	return a.Redacted()
+}
+
+// putRuntimeAway puts into an answer when the container runtime did not answer, newest first: the node is NotReady
+// then, and its containers run on.
+func putRuntimeAway(a *answer.Answer, node, pods []fact.Fact, o Options) {
+	n := 0
+	for _, f := range slices.Backward(fact.All[fact.Lost](node)) {
+		b := fact.Of[fact.Lost](f)
+		if b.Source != fact.SourceRuntime || b.From.IsZero() || b.Until.IsZero() || b.Until.Before(o.Since) || n >= maxOutages {
+			continue
+		}
+		n++
+		took := prose.Span(b.Until.Sub(b.From))
+		a.Put(answer.Symptom{Kind: answer.UnknownNode, Count: 1, First: b.From, Last: b.Until, Text: "its container runtime was away for " + took}, finding{
+			cause: answer.NodeLost, certainty: answer.Recorded, weight: strong, chain: links(f),
+			text: fmt.Sprintf("The container runtime did not answer from %s to %s (%s): %s. %s", prose.Clock(b.From), prose.Clock(b.Until), took,
+				strings.TrimSuffix(prose.Brief(b.Reason, kept), "."), survived(pods, b.From, b.Until)),
+			fixes: []answer.Fix{{Text: "see what the runtime logged before that time", Risk: answer.Inspect}},
+		}.verdict("", "", nil))
+	}
 }
 
 // maxOutages bounds how many are told of, newest first.

@@ -179,3 +179,21 @@ func TestPodOfANodeThatWasAway(t *testing.T) {
 		t.Errorf("later: %+v", late.Verdicts)
 	}
 }
+
+// A runtime that was killed and came back is told of, with what ran on.
+func TestRuntimeWasAway(t *testing.T) {
+	gap := fact.Lost{Source: fact.SourceRuntime, Reason: "connection refused", From: dawn.Add(10 * time.Second), Until: dawn.Add(19 * time.Second)}
+	pods := []fact.Fact{inPod(tick(1, 1, fact.Started{ContainerID: "containerd://a", PID: 7}), "web", "app")}
+	a := NodeMemory("node-a", []fact.Fact{tick(2, 19, gap)}, pods, Options{Now: dawn.Add(time.Minute)})
+	if len(a.Verdicts) != 1 || a.Verdicts[0].Cause != answer.NodeLost {
+		t.Fatalf("%+v", a)
+	}
+	for _, want := range []string{"from 05:00:10Z to 05:00:19Z (9 s): connection refused", "kept running"} {
+		if !strings.Contains(a.Verdicts[0].Text, want) {
+			t.Errorf("%q is not in %q", want, a.Verdicts[0].Text)
+		}
+	}
+	if a := NodeMemory("node-a", []fact.Fact{tick(2, 19, gap)}, pods, Options{Now: dawn.Add(time.Hour), Since: dawn.Add(30 * time.Minute)}); a.Symptoms[0].Kind != answer.Healthy {
+		t.Errorf("what was long ago is told: %+v", a.Symptoms)
+	}
+}
