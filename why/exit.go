@@ -311,23 +311,13 @@ func colon(text string) string {
 
 // podKill explains a kill on the account of the whole pod.
 func (e ending) podKill(kill fact.Kill) finding {
-	f := finding{certainty: answer.Recorded, weight: certain, chain: e.chain(e.because(e.run.Kill)...)}
-	f.chain = append(f.chain, link(e.run.Kill))
+	f := finding{certainty: answer.Recorded, weight: certain, chain: append(append(e.h.firstLinks(e.run.Kill), e.chain()...), link(e.run.Kill))}
 	switch kill.Reason {
-	case fact.KillDeletion:
-		d := e.h.deletionFinding()
-		d.chain = append(d.chain, f.chain...)
-		return d
-	case fact.KillEviction:
-		d := e.h.evictionFinding()
-		d.chain = append(d.chain, f.chain...)
-		return d
-	case fact.KillDeadline:
-		d := e.h.deadlineFinding()
-		d.chain = append(d.chain, f.chain...)
-		return d
-	case fact.KillShutdown:
-		d := e.h.shutdownFinding()
+	case fact.KillDeletion, fact.KillEviction, fact.KillDeadline, fact.KillShutdown:
+		d := map[fact.KillReason]func() finding{
+			fact.KillDeletion: e.h.deletionFinding, fact.KillEviction: e.h.evictionFinding,
+			fact.KillDeadline: e.h.deadlineFinding, fact.KillShutdown: e.h.shutdownFinding,
+		}[kill.Reason]()
 		d.chain = append(d.chain, f.chain...)
 		return d
 	case fact.KillSpec, fact.KillResize:
@@ -342,15 +332,4 @@ func (e ending) podKill(kill fact.Kill) finding {
 		f.cause, f.text = answer.RestartPolicy, fmt.Sprintf("A restart rule of the pod asks for a restart of all its containers, so %s was ended too.", e.run.Container)
 	}
 	return f
-}
-
-// because are the facts of this pod that a decision rests on.
-func (e ending) because(f *fact.Fact) []*fact.Fact {
-	var all []*fact.Fact
-	for _, id := range f.Because {
-		if b, ok := e.h.Fact(id); ok {
-			all = append(all, b)
-		}
-	}
-	return all
 }

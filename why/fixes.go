@@ -187,14 +187,8 @@ func (p *probing) saysOfHost() bool {
 // asks, as readinessProbe.httpGet.port.
 func (p *probing) field(name string) string {
 	at := kindWord(p.kind) + "Probe."
-	switch s := p.spec; {
-	case s == nil || name == "timeoutSeconds":
-	case s.HTTPGet != nil:
-		at += "httpGet."
-	case s.TCPSocket != nil:
-		at += "tcpSocket."
-	case s.GRPC != nil:
-		at += "grpc."
+	if as := askedBy(p.spec).as; as != "" && name != "timeoutSeconds" {
+		at += as + "."
 	}
 	return at + name
 }

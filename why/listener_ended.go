@@ -26,13 +26,9 @@ func (h *inquiry) listenerEnded(run *history.Run) *finding {
 		if b.Main || served.Address == "" || slices.ContainsFunc(now.Listeners, func(l fact.Listener) bool { return l.Address == served.Address }) {
 			continue
 		}
-		how := fmt.Sprintf("ended with exit code %d", b.ExitCode)
-		if b.Signal != 0 {
-			how = "died of " + signalName(b.Signal)
-		}
 		f := &finding{container: run.Container, weight: strong, cause: answer.ChildProcessEnded, rule: "listener-gone", chain: links(ended, at)}
 		f.text = fmt.Sprintf("Container %s looks healthy and serves nobody on %s any more: its process%s that listened there %s, and its main process runs on without it.",
-			run.Container, served.Address, inBrackets("", process(b.Command, b.PID)), how)
+			run.Container, served.Address, inBrackets("", process(b.Command, b.PID)), howEnded(b))
 		if c, ok := complaint(at, now, ended.When().Add(-quickly)); ok && !c.Before {
 			f.because = []string{itsLog(c.Text)}
 		}

@@ -173,42 +173,42 @@ func (p *probing) port() int {
 	if target == "" {
 		return p.portOfSpec()
 	}
-	_, port, ok := splitAddress(target)
-	if !ok {
-		return 0
-	}
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		return 0
-	}
+	_, port, _ := splitAddress(target)
+	n, _ := strconv.Atoi(port)
 	return n
+}
+
+// asked is what a probe's spec has it ask: how its manifest calls that, the host where that is another than the pod's,
+// and the port; empty for a command, and where no spec is known.
+type asked struct {
+	as, host string
+	port     intstr.IntOrString
+}
+
+func askedBy(p *v1.Probe) asked {
+	switch {
+	case p == nil:
+	case p.HTTPGet != nil:
+		return asked{"httpGet", p.HTTPGet.Host, p.HTTPGet.Port}
+	case p.TCPSocket != nil:
+		return asked{"tcpSocket", p.TCPSocket.Host, p.TCPSocket.Port}
+	case p.GRPC != nil:
+		return asked{"grpc", "", intstr.FromInt32(p.GRPC.Port)}
+	}
+	return asked{}
 }
 
 // portOfSpec is where the probe goes by its spec, for words that do not say it: of an answer
 // kubelet tells the status alone. 0 for another host's, and for a name that is not there.
 func (p *probing) portOfSpec() int {
-	host, at := "", intstr.IntOrString{}
-	switch s := p.spec; {
-	case s == nil || p.mesh.Rewritten:
-	case s.HTTPGet != nil:
-		host, at = s.HTTPGet.Host, s.HTTPGet.Port
-	case s.TCPSocket != nil:
-		host, at = s.TCPSocket.Host, s.TCPSocket.Port
-	case s.GRPC != nil:
-		at = intstr.FromInt32(s.GRPC.Port)
-	}
-	switch {
-	case host != "" || p.of == nil:
+	a := askedBy(p.spec)
+	if a.host != "" || p.of == nil || p.mesh.Rewritten {
 		return 0
-	case at.Type == intstr.Int:
-		return int(at.IntVal)
 	}
-	for _, named := range p.of.Ports {
-		if named.Name == at.StrVal {
-			return int(named.ContainerPort)
-		}
+	if i := slices.IndexFunc(p.of.Ports, func(port v1.ContainerPort) bool { return port.Name == a.port.StrVal }); i >= 0 && a.port.Type == intstr.String {
+		return int(p.of.Ports[i].ContainerPort)
 	}
-	return 0
+	return a.port.IntValue()
 }
 
 // timeout is the probe's own.
@@ -249,7 +249,7 @@ func (p *probing) look() (*fact.Fact, fact.Looked, bool) {
 // asksAnother reports whether the probe's host field sends it to another host than the pod, of whose sockets nobody here
 // knows.
 func (p *probing) asksAnother() bool {
-	host := hostOf(p.spec)
+	host := askedBy(p.spec).host
 	return host != "" && !(loopback(host) && p.h.Object != nil && p.h.Object.Spec.HostNetwork)
 }
 
@@ -290,6 +290,16 @@ func splitAddress(address string) (host, port string, ok bool) {
 		return "", "", false
 	}
 	return strings.Trim(address[:i], "[]"), address[i+1:], true
+}
+
+// listenersAt are those of a port.
+func listenersAt(listeners []fact.Listener, port string) (all []fact.Listener) {
+	for _, l := range listeners {
+		if _, on, ok := splitAddress(l.Address); ok && on == port {
+			all = append(all, l)
+		}
+	}
+	return all
 }
 
 func loopback(host string) bool {

@@ -72,10 +72,7 @@ func (p *probing) nobodyBehind() bool {
 	if !ok || o == nil || o.HTTPGet == nil || o.HTTPGet.Port.IntVal == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(look.Listeners, func(l fact.Listener) bool {
-		_, port, split := splitAddress(l.Address)
-		return split && port == o.HTTPGet.Port.String()
-	})
+	return len(listenersAt(look.Listeners, o.HTTPGet.Port.String())) == 0
 }
 
 // unmarked says whether an answer may be that of Istio's agent itself: it says 500 and nothing
@@ -165,14 +162,8 @@ func (p *probing) sidecarStopped() bool {
 	if p.mesh.Current == nil || p.mesh.Current.HTTPGet == nil {
 		return false
 	}
-	_, look, ok := p.look()
-	port := p.mesh.Current.HTTPGet.Port.String()
-	for _, l := range look.Listeners {
-		if _, at, split := splitAddress(l.Address); ok && split && at == port && stopped(l.State) {
-			return true
-		}
-	}
-	return false
+	_, look, _ := p.look()
+	return slices.ContainsFunc(listenersAt(look.Listeners, p.mesh.Current.HTTPGet.Port.String()), func(l fact.Listener) bool { return stopped(l.State) })
 }
 
 // probeNotRewritten: the probe goes to the application's port in a pod whose sidecar
@@ -236,25 +227,24 @@ func previous(facts []*fact.Fact) string {
 // explains why it did not answer.
 func (h *inquiry) stateOf(name string, p *probing) (string, []*fact.Fact) {
 	last := h.Last(name)
-	if last == nil {
-		if h.Object != nil && h.Spec(name) == nil {
-			return "is not in the pod", nil
-		}
-		return "has never been started", nil
+	ended := func(how string, f *fact.Fact) (string, []*fact.Fact) {
+		text, _ := describe(f.Body)
+		return how + text, []*fact.Fact{f}
 	}
 	for _, r := range h.Runs(name) {
 		if r.Exit != nil && !r.Exit.When().After(p.until) && !r.Exit.When().Before(p.from.Add(-p.period()-p.timeout())) {
-			text, _ := describe(r.Exit.Body)
-			return "did not run: " + text, []*fact.Fact{r.Exit}
+			return ended("did not run: ", r.Exit)
 		}
 	}
 	switch {
+	case last == nil && h.Object != nil && h.Spec(name) == nil:
+		return "is not in the pod", nil
+	case last == nil:
+		return "has never been started", nil
 	case last.Exit != nil:
-		text, _ := describe(last.Exit.Body)
-		return "did not run: " + text, []*fact.Fact{last.Exit}
+		return ended("did not run: ", last.Exit)
 	case last.Failed != nil:
-		text, _ := describe(last.Failed.Body)
-		return "did not start: " + text, []*fact.Fact{last.Failed}
+		return ended("did not start: ", last.Failed)
 	case last.Started == nil:
 		return "was not started yet", nil
 	case last.Started.When().After(p.from):

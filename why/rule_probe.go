@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
@@ -89,14 +90,8 @@ func (p *probing) otherListener() (container, how string) {
 // appSilent says whether the look shows that the container declares ports, and
 // nothing listens on any of them.
 func (p *probing) appSilent(look fact.Looked) bool {
-	if p.of == nil || len(p.of.Ports) == 0 {
-		return false
-	}
-	for _, l := range look.Listeners {
-		_, port, ok := splitAddress(l.Address)
-		if ok && slices.ContainsFunc(p.of.Ports, func(c portSpec) bool { return fmt.Sprint(c.ContainerPort) == port }) {
-			return false
-		}
-	}
-	return true
+	return p.of != nil && len(p.of.Ports) > 0 &&
+		!slices.ContainsFunc(p.of.Ports, func(c v1.ContainerPort) bool {
+			return len(listenersAt(look.Listeners, fmt.Sprint(c.ContainerPort))) > 0
+		})
 }

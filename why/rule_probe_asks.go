@@ -186,22 +186,8 @@ func (p *probing) lacks() string {
 
 // namedPort is the port's name, if the probe uses one that its container lacks.
 func (p *probing) namedPort() (string, bool) {
-	if p.spec == nil || p.of == nil {
-		return "", false
-	}
-	name := ""
-	switch {
-	case p.spec.HTTPGet != nil:
-		name = p.spec.HTTPGet.Port.StrVal
-	case p.spec.TCPSocket != nil:
-		name = p.spec.TCPSocket.Port.StrVal
-	}
-	for _, port := range p.of.Ports {
-		if port.Name == name {
-			return "", false
-		}
-	}
-	return name, name != ""
+	name := askedBy(p.spec).port.StrVal
+	return name, name != "" && p.of != nil && !slices.Contains(portNames(p.of), name)
 }
 
 // portNames are those that a container declares.

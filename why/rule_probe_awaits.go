@@ -103,8 +103,8 @@ func (h *inquiry) awaited(at *fact.Fact, container string, most time.Duration) (
 // besideAt names who listens at a place of the pod's own, where that is another container.
 func (h *inquiry) besideAt(look fact.Looked, place, container string) string {
 	_, port, _ := splitAddress(place)
-	for _, l := range look.Listeners {
-		if _, on, _ := splitAddress(l.Address); on != port || !l.Other {
+	for _, l := range listenersAt(look.Listeners, port) {
+		if !l.Other {
 			continue
 		}
 		if owner := h.Owner(l.PID); owner != "" && owner != container {

@@ -66,13 +66,9 @@ func probeWorkerDied(p *probing) *finding {
 		if b.Main || b.Signal == 0 && b.ExitCode == 0 || !meanwhile {
 			continue
 		}
-		how := fmt.Sprintf("ended with exit code %d", b.ExitCode)
-		if b.Signal != 0 {
-			how = "died of " + signalName(b.Signal)
-		}
 		return &finding{
 			cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(ended), fixes: p.h.logsFix(p.run),
-			text: fmt.Sprintf("A process of container %s%s %s while it was to answer %s, which broke off; the main process still runs.", p.run.Container, inBrackets("", process(b.Command, b.PID)), how, p.what()),
+			text: fmt.Sprintf("A process of container %s%s %s while it was to answer %s, which broke off; the main process still runs.", p.run.Container, inBrackets("", process(b.Command, b.PID)), howEnded(b), p.what()),
 		}
 	}
 	return nil

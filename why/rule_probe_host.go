@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	v1 "k8s.io/api/core/v1"
-
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -13,7 +11,7 @@ import (
 // is not the container's doing (kubelet, prober.go: the host is the pod's IP only
 // where the field is empty).
 func probeOtherHost(p *probing) *finding {
-	host := hostOf(p.spec)
+	host := askedBy(p.spec).host
 	own := loopback(host)
 	if !p.asksAnother() {
 		return nil
@@ -26,17 +24,4 @@ func probeOtherHost(p *probing) *finding {
 		f.text = fmt.Sprintf("The %s probe does not ask container %s: its host is %s, which is the node's own and not the pod's: %s.", kindWord(p.kind), p.run.Container, host, strings.TrimSuffix(p.how(), "."))
 	}
 	return f
-}
-
-// hostOf is what a probe's host field says.
-func hostOf(p *v1.Probe) string {
-	switch {
-	case p == nil:
-		return ""
-	case p.HTTPGet != nil:
-		return p.HTTPGet.Host
-	case p.TCPSocket != nil:
-		return p.TCPSocket.Host
-	}
-	return ""
 }

@@ -26,8 +26,6 @@ func onlyWaits(look fact.Looked) bool {
 	return len(look.Commands) > 0 && !slices.ContainsFunc(look.Commands, func(c string) bool { return !slices.Contains(waiters, c) })
 }
 
-type portSpec = v1.ContainerPort
-
 // declares says whether a container's spec names the port.
 func declares(c *v1.Container, port int) bool {
 	return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return int(p.ContainerPort) == port })
@@ -298,7 +296,7 @@ func probeNeverListened(p *probing) *finding {
 // loopback, on another port than the one that its spec declares, or the probe
 // has the wrong number.
 func probeListensElsewhere(p *probing) *finding {
-	at, look, ok := p.refusedAndLooked()
+	seen, look, ok := p.refusedAndLooked()
 	if !ok || p.worked() {
 		return nil
 	}
@@ -307,25 +305,20 @@ func probeListensElsewhere(p *probing) *finding {
 	if len(here) > 0 || len(mine) == 0 {
 		return nil
 	}
-	f := &finding{cause: answer.ProbeWrongPort, weight: strong, chain: p.chain(at)}
-	onLoopback := slices.ContainsFunc(mine, func(l fact.Listener) bool {
-		host, port, ok := splitAddress(l.Address)
-		return ok && loopback(host) && port == fmt.Sprint(p.port())
-	})
-	over6 := slices.ContainsFunc(mine, func(l fact.Listener) bool {
-		_, port, ok := splitAddress(l.Address)
-		return ok && p.otherFamily(l) && port == fmt.Sprint(p.port())
-	})
+	f := &finding{cause: answer.ProbeWrongPort, weight: strong, chain: p.chain(seen)}
+	there := listenersAt(mine, fmt.Sprint(p.port()))
+	onLoopback := slices.ContainsFunc(there, func(l fact.Listener) bool { return loopback(hostIn(l.Address)) })
+	over6 := slices.ContainsFunc(there, p.otherFamily)
 	for _, said := range slices.Backward(p.run.Looks) {
 		lines := fact.Of[fact.Looked](said).Said
 		if i := words.LastOf(lines, knowledge.Debugger); i >= 0 && onlyIn(lines[i], mine) {
-			return p.awaitsDebugger(at, said, lines[i], mine)
+			return p.awaitsDebugger(seen, said, lines[i], mine)
 		}
 	}
 	said, why := p.saysOfPort()
 	switch {
 	case said != nil && !over6 && !onLoopback:
-		f.cause, f.weight, f.chain = answer.AppNotListening, certain, p.chain(at, said)
+		f.cause, f.weight, f.chain = answer.AppNotListening, certain, p.chain(seen, said)
 		f.text = fmt.Sprintf("Container %s does not listen on port %d, and its log says why: %s. It listens on %s.", p.run.Container, p.port(), answer.RoleLog.Mark(why), listening(mine))
 		f.because = []string{"The rest of it is up: the probe's port need not be wrong."}
 		f.fixes = p.h.logsFix(p.run)

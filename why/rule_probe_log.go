@@ -285,16 +285,16 @@ func (h *inquiry) elsewhere(container, place string) answer.Fix {
 }
 
 // asksItself: it asks its own pod for what nobody there is meant to serve, as programs do that are given no address.
-func (p *probing) asksItself(n needed, said, at *fact.Fact, look fact.Looked) *finding {
+func (p *probing) asksItself(n needed, said, looked *fact.Fact, look fact.Looked) *finding {
 	_, port, _ := splitAddress(n.place)
-	if port == "" || slices.ContainsFunc(look.Listeners, func(l fact.Listener) bool { _, on, _ := splitAddress(l.Address); return on == port }) {
+	if port == "" || len(listenersAt(look.Listeners, port)) > 0 {
 		return nil
 	}
 	if _, who, known := p.servedBy(); known && who.Address != "" && strings.HasSuffix(who.Address, ":"+port) {
 		return nil // it was there
 	}
 	return &finding{
-		cause: answer.DependencyDown, weight: strong, chain: p.chain(said, at),
+		cause: answer.DependencyDown, weight: strong, chain: p.chain(said, looked),
 		text: fmt.Sprintf("Container %s asks port %s of its own pod (%s), in which nothing else runs and nobody listens there: %s.", p.run.Container, port, n.place, quote(logline.Message(n.said), quoted)),
 		then: []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
 		fixes: append([]answer.Fix{p.h.elsewhere(p.run.Container, n.place)},

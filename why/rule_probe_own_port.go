@@ -37,25 +37,22 @@ func probeCommandElsewhere(p *probing) *finding {
 	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !knowledge.Any(p.last.Evidence.Output, knowledge.ConnectionRefused, knowledge.NoResponse) {
 		return nil
 	}
-	at, look, seen := p.look()
+	looked, look, seen := p.look()
 	if port := p.asksAddress(); seen && port != "" {
-		return p.onlyLoopback(at, look, port)
+		return p.onlyLoopback(looked, look, port)
 	}
 	port, ok := p.asksOwnPort()
 	if !seen || !ok {
 		return nil
 	}
 	mine := p.mine(look.Listeners)
-	if len(mine) == 0 || slices.ContainsFunc(look.Listeners, func(l fact.Listener) bool {
-		_, on, _ := splitAddress(l.Address)
-		return on == port
-	}) {
+	if len(mine) == 0 || len(listenersAt(look.Listeners, port)) > 0 {
 		return nil
 	}
 	f := &finding{
-		cause: answer.AppListensElse, weight: strong, chain: p.chain(at),
-		text: fmt.Sprintf("%s asks port %s of the container itself, where it does not listen and nobody else of the pod does: %s%s. It listens on %s.",
-			"The command of "+p.what(), port, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output), listening(mine)),
+		cause: answer.AppListensElse, weight: strong, chain: p.chain(looked),
+		text: fmt.Sprintf("The command of %s asks port %s of the container itself, where it does not listen and nobody else of the pod does: %s%s. It listens on %s.",
+			p.what(), port, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output), listening(mine)),
 		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have the command in %sProbe.exec.command ask where container %s listens (port %s), or have the container listen on port %s, too",
 			kindWord(p.kind), p.run.Container, strings.Join(portsOf(mine), " or "), port))},
 	}
@@ -77,23 +74,13 @@ func (p *probing) asksAddress() string {
 }
 
 // onlyLoopback: the command asks the pod's address, and the container takes connections over loopback alone.
-func (p *probing) onlyLoopback(at *fact.Fact, look fact.Looked, port string) *finding {
-	var there []fact.Listener
-	for _, l := range p.mine(look.Listeners) {
-		host, on, _ := splitAddress(l.Address)
-		if on != port {
-			continue
-		}
-		if !loopback(host) {
-			return nil
-		}
-		there = append(there, l)
-	}
-	if len(there) == 0 {
+func (p *probing) onlyLoopback(looked *fact.Fact, look fact.Looked, port string) *finding {
+	there := listenersAt(p.mine(look.Listeners), port)
+	if len(there) == 0 || slices.ContainsFunc(there, func(l fact.Listener) bool { return !loopback(hostIn(l.Address)) }) {
 		return nil
 	}
 	return &finding{
-		cause: answer.AppListensElse, weight: strong, chain: p.chain(at),
+		cause: answer.AppListensElse, weight: strong, chain: p.chain(looked),
 		text: fmt.Sprintf("Container %s listens on port %s only on loopback (%s), and the command of %s asks at the pod's address, where others ask, too: %s%s.",
 			p.run.Container, port, listening(there), p.what(), commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)),
 		fixes: []answer.Fix{p.listenFix(there[0])},
@@ -101,9 +88,9 @@ func (p *probing) onlyLoopback(at *fact.Fact, look fact.Looked, port string) *fi
 }
 
 // listenFix is what to do where a server listens on loopback alone.
-func (p *probing) listenFix(at fact.Listener) answer.Fix {
+func (p *probing) listenFix(l fact.Listener) answer.Fix {
 	how := "the application listen on all addresses (0.0.0.0 or ::)"
-	if option := listenOptions[at.Command]; option != "" {
+	if option := listenOptions[l.Command]; option != "" {
 		how = "it listen on all addresses: " + option
 	}
 	return p.h.specFix("have " + how + p.h.ofItsConfiguration(p.run.Container))

@@ -30,6 +30,14 @@ func inBrackets(lead, known string) string {
 	return " (" + lead + known + ")"
 }
 
+// howEnded words how a process ended.
+func howEnded(b fact.ProcessEnded) string {
+	if b.Signal != 0 {
+		return "died of " + signalName(b.Signal)
+	}
+	return fmt.Sprintf("ended with exit code %d", b.ExitCode)
+}
+
 // hookSaid is how a hook failed. Its command gives way to how that ended and what it said, which
 // stand behind it.
 func hookSaid(text string) string {
