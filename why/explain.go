@@ -202,6 +202,9 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 		if run, kind, row, most := h.failsLately(container); run != nil && row[len(row)-1].When().After(ready) {
 			p := newProbing(h, run, kind, nil)
 			v := p.explain("")
+			if h.FromAPI && p.mode != impossible { // whether some succeeded in between, kubelet does not tell
+				v = h.openBelow(p, ready)
+			}
 			then := map[fact.ProbeKind]string{fact.Readiness: "make it not ready", fact.Liveness: "end the container"}[kind]
 			v.SayThen(fmt.Sprintf("It has been ready since %s all the same: %d in a row %s.", ready.Format(time.TimeOnly), most, then))
 			_, v.LastWords = p.log()

@@ -103,13 +103,28 @@ func (p *probing) openAnswer() bool {
 	return !p.isAlone()
 }
 
+// openBelow is the verdict on a probe of a pod that is ready, of which kubelet tells failures alone: where they have gone
+// on for longer than it takes to count for something, some must have passed between them.
+func (h *inquiry) openBelow(p *probing, ready time.Time) answer.Verdict {
+	since := ready
+	for _, f := range p.run.Probes {
+		if b := fact.Of[fact.Probed](f); b.Probe == p.kind && bad(b) && !f.When().Before(ready) {
+			since = f.When()
+			break
+		}
+	}
+	what := prose.Upper(p.what()) + " failed lately: " + p.how() + "."
+	if p.spec == nil || p.until.Sub(since) <= time.Duration(max(p.spec.FailureThreshold, 1)+1)*(p.period()+p.timeout()) {
+		return undecided("", p.run.Container, what, p.chain(), nil, "", h.describeFix())
+	}
+	f := finding{cause: answer.None, rule: "no-symptom", weight: fair, chain: p.chain(), text: what, because: []string{"Such failures have gone on for so long that some attempts must have succeeded between them."}}
+	return f.verdict("", p.run.Container, nil)
+}
+
 // mayBeKilled says whether the kernel may have ended the probe's command for memory, and nothing shows that it did not.
 func (p *probing) mayBeKilled() bool {
 	limited := p.of != nil && !p.of.Resources.Limits.Memory().IsZero() || p.h.Object != nil && p.h.Object.Spec.Resources != nil
-	if p.run.Exit == nil {
-		return limited
-	}
-	return limited && !newEnding(p.h, p.run).sawNoOOM()
+	return limited && (p.run.Exit == nil || !newEnding(p.h, p.run).sawNoOOM())
 }
 
 // listensNever are programs that only wait.
@@ -137,13 +152,43 @@ func probeSaysWhere(p *probing) *finding {
 			return f
 		}
 	}
-	if len(p.of.Command) > 0 && slices.Contains(listensNever, path.Base(p.of.Command[0])) && p.isAlone() {
+	if elsewhere := portsIn(argv); len(elsewhere) > 0 && !slices.Contains(elsewhere, fmt.Sprint(p.port())) && p.isAlone() {
+		f.text = fmt.Sprintf("The command of container %s has it listen on port %s, and %s asks on %d, where it has never been answered.", p.run.Container, strings.Join(elsewhere, " and "), p.what(), p.port())
+		if !declares(p.of, p.port()) {
+			f.cause = answer.ProbeWrongPort
+			f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set %s to %s", p.field("port"), elsewhere[0]))}
+		}
+		return f
+	}
+	if len(p.of.Command) > 0 && slices.Contains(listensNever, path.Base(p.of.Command[0])) && (p.isAlone() || p.firstOfPod()) {
 		f.cause = answer.AppNotListening
 		f.text = fmt.Sprintf("The main process of container %s is %s by its command, which listens on nothing, so %s is refused.", p.run.Container, path.Base(p.of.Command[0]), p.what())
 		f.fixes = []answer.Fix{p.h.specFix("give it the command of the server, or take the probe away")}
 		return f
 	}
 	return nil
+}
+
+// firstOfPod says whether no other container of the pod has been started yet.
+func (p *probing) firstOfPod() bool {
+	return !slices.ContainsFunc(fact.All[fact.Started](p.h.Facts), func(f *fact.Fact) bool { return f.Container != p.run.Container })
+}
+
+// portFlags are the options by which servers are told the port that they listen on.
+var portFlags = []string{"-p", "--port", "-port", "--http-port", "--listen-port", "--server.port", "-Dserver.port"}
+
+// portsIn are the ports that a command names by such options.
+func portsIn(argv []string) (ports []string) {
+	for i, arg := range argv {
+		flag, value, joined := strings.Cut(arg, "=")
+		if !joined && i+1 < len(argv) {
+			value = argv[i+1]
+		}
+		if n, err := strconv.Atoi(value[strings.LastIndexByte(value, ':')+1:]); err == nil && n > 0 && n < 1<<16 && slices.Contains(portFlags, flag) {
+			ports = append(ports, strconv.Itoa(n))
+		}
+	}
+	return ports
 }
 
 // oomByStatus: the runtime says OOMKilled of an end with the exit code of SIGKILL, which nobody ordered.

@@ -39,6 +39,9 @@ func probeSidecarAnswered(p *probing) *finding {
 	if ev.Header[linkerdSays] != "" {
 		proxy, how = "Linkerd's proxy", fmt.Sprintf("its header %s says so: %s", strings.ToLower(linkerdSays), prose.Brief(ev.Header[linkerdSays], 100))
 	}
+	if p.h.FromAPI && ev.Header == nil {
+		return nil // kubelet does not tell who answered
+	}
 	if proxy == "" || !p.h.isSidecar(strings.TrimPrefix(proxy, "container ")) && p.complainsNow() {
 		return nil
 	}

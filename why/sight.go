@@ -40,7 +40,7 @@ func (p *probing) told() bool {
 // halfSeen says whether good attempts may have been made of which nobody tells.
 func (p *probing) halfSeen() bool {
 	b, ok := p.counted()
-	return p.told() && !(ok && b.Successes == 0) && !p.neverPassed()
+	return p.told() && !(ok && b.Successes == 0) && !p.neverPassed() && !p.failedThroughout()
 }
 
 // neverPassed says that the status shows that no attempt succeeded in a container's only
@@ -57,6 +57,16 @@ func (p *probing) neverPassed() bool {
 	status, _ := p.h.Status(p.h.policy)
 	ready := conditionOf(status.Conditions, v1.ContainersReady)
 	return ready != nil && ready.Status == v1.ConditionFalse && !ready.LastTransitionTime.After(p.run.Started.When())
+}
+
+// failedThroughout says that a run was ended for a probe so soon that all its attempts must have failed, and
+// that all runs before it were like it.
+func (p *probing) failedThroughout() bool {
+	if !p.h.FromAPI || p.kind == fact.Readiness || p.run.Kill == nil || p.run.Exit == nil || p.run.Started == nil || p.spec == nil {
+		return false
+	}
+	row := time.Duration(p.spec.InitialDelaySeconds)*time.Second + time.Duration(max(p.spec.FailureThreshold, 1))*p.period()
+	return p.run.Kill.When().Sub(p.run.Started.When()) < row && (p.run.Attempt == 0 || newEnding(p.h, p.run).soEachTime())
 }
 
 // shownFor is how long a status has to last to be shown for sure.

@@ -118,6 +118,9 @@ func (h *inquiry) sidecarTrouble(name string, status v1.PodStatus) (trouble, boo
 		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("the pod waits for sidecar %s to have started, since %s", name, prose.Span(max(h.now.Sub(since), 0)))},
 		func(id string) answer.Verdict {
 			p := newProbing(h, run, fact.Startup, nil)
+			if len(p.failed) == 0 && h.FromAPI {
+				return undecided(id, name, fmt.Sprintf("Sidecar %s runs and does not count as started yet; the pod's containers start only after it.", name), links(run.Started), nil, "", h.describeFix())
+			}
 			if len(p.failed) == 0 {
 				f := finding{cause: answer.InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
 				f.text = fmt.Sprintf("Sidecar %s runs, and its startup probe has not succeeded yet; the pod's containers start only after it.", name)

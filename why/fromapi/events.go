@@ -136,8 +136,9 @@ func (t *teller) attempts(e reported.Event, b fact.Probed) {
 	if r, ok := t.run(e.Container, newest); ok {
 		since = latest(since, r.from)
 	}
-	if first := t.attempt(e, e.First); !e.First.IsZero() && e.New > n && (first != newest || e.Last.Sub(e.First) > time.Duration(n)*period) {
+	if first := t.attempt(e, e.First); e.New > 1 && !e.First.IsZero() && (first != newest || e.Last.Sub(e.First) > time.Duration(n)*period) {
 		t.tell(e.First, e.Container, first, b)
+		n = min(n, e.New-1)
 	}
 	t.row(e.Container, newest, e.Last, since, n, period, b)
 	for _, k := range t.events {

@@ -2,7 +2,6 @@ package words
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 
 	"whylet.dev/whylet/knowledge"
@@ -51,12 +50,6 @@ var unreached = []struct {
 	{"nobody takes connections there", knowledge.NoResponse},
 	{"nobody answers there", knowledge.NobodyAnswers},
 	{"it is not reached", knowledge.NoContact},
-}
-
-// ListensOnLoopback says whether a line tells that a server takes connections on a port from
-// its own pod only.
-func ListensOnLoopback(line string, port int32) bool {
-	return knowledge.OnLoopback.Slots(line)["port"] == strconv.Itoa(int(port))
 }
 
 // source fits the line of a file from which something is said, as loggers and parsers name it,
