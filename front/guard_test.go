@@ -73,9 +73,11 @@ func TestStrangersAreBounded(t *testing.T) {
 		if greedy[0].(*stranger).Conn.(*wire).closed || !greedy[2].(*stranger).Conn.(*wire).closed {
 			t.Error("who is known was shut out, or who is not may stay")
 		}
+		g.mu.Lock()
 		if len(g.of) != 0 || len(g.strangers) != 0 {
 			t.Errorf("%v are counted still", g.of)
 		}
+		g.mu.Unlock()
 		all := 0
 		for i := range 2 * mostStrangersInAll / mostStrangers {
 			all += len(knock(g, net.IPv4(10, 1, 0, byte(i)).String(), mostStrangers, 20000))
