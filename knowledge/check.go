@@ -77,6 +77,7 @@ func extend(to *Base, added []*Entry, also ...func(*Entry, *faults)) (*Base, []F
 		e.checkForm(&f)
 		e.checkExpressions(&f)
 		e.checkSteps(&f)
+		e.checkRole(&f)
 		for _, check := range also {
 			check(e, &f)
 		}

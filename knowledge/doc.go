@@ -5,6 +5,7 @@
 // All expressions share one automaton of the texts that they need, so that a line is read once and few expressions are
 // run. No order counts: where two messages fit one text, one of them says that it is over the other.
 //
+//	role.go       what a message stands for in a log
 //	entry.go      the schema, and how one entry is matched
 //	load.go       reading a file, strictly and within bounds
 //	check.go      what an entry must satisfy; TestEntries applies it to the base

@@ -27,6 +27,10 @@ type Entry struct {
 	Over []string `yaml:"over,omitempty"`
 	// Weak explains a text only if no other message does.
 	Weak bool `yaml:"weak,omitempty"`
+	// Role is what the entry stands for in a log, and Severity how severe a line with it is, also where its logger gives
+	// it no level or a mild one. Empty says nothing of either.
+	Role     Role   `yaml:"in,omitempty"`
+	Severity string `yaml:"severity,omitempty"`
 	// Means is a clause that explains the message, and Steps are what to do. Both may name {slots}.
 	Means string `yaml:"means,omitempty"`
 	Steps []Step `yaml:"steps,omitempty"`

@@ -71,6 +71,9 @@ func (e *Entry) checkForeign(f *faults) {
 	if _, ok := e.needles(); !ok && !f.has(e) {
 		f.add(e, "match", "each expression needs %d characters in a row that stand in all that it fits", fewest)
 	}
+	if e.Role != (Role{}) || e.Severity != "" {
+		f.add(e, "", "in and severity are for the base alone: they have a part in finding the cause")
+	}
 	for i, s := range e.Steps {
 		if _, known := Verbs[s.Do]; known && !slices.Contains(ForUsers, s.Do) {
 			f.add(e, fmt.Sprintf("steps.%d", i), "%s is for the base alone; there are %v", s.Do, ForUsers)

@@ -213,8 +213,8 @@ func (s *Story) aboutTheEnd(i int) bool {
 func (s *Story) worded(l *line) Severity {
 	mildly, warned := l.raw.Fits(levelMild), l.raw.Fits(levelWarning)
 	switch {
-	case s.has(l, EndsAtOnce):
-		return Warning // at whatever level: it was to go on
+	case s.has(l, Warns):
+		return Warning
 	case l.raw.Fits(levelFatal):
 		if l.putsAway(false) {
 			return Parting
@@ -261,6 +261,8 @@ func (s *Story) named(l *line) (g Severity, ok bool) {
 		hasReason := func(name string) bool { return l.members[name] != "" }
 		switch {
 		case g != Plain:
+		case s.has(l, Warns):
+			g = Warning
 		case l.putsAway(true):
 			g = Parting
 		case s.has(l, Unreached):

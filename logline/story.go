@@ -29,7 +29,7 @@ type Traits uint16
 const (
 	Unreached   Traits = 1 << iota // another program could not be reached
 	NamesOther                     // it is about another program that was asked
-	EndsAtOnce                     // a program ended that was to go on
+	Warns                          // a warning, at whatever level
 	Faulty                         // a fault, at whatever level
 	Credentials                    // credentials were refused
 	Foretells                      // a warning from which an error right after it may come

@@ -181,7 +181,7 @@ func LacksSchema(said string) bool {
 
 // LacksCluster says whether words are those of a server which is no part of a whole cluster, though it was started as one.
 func LacksCluster(said string) bool {
-	return knowledge.Any(said, knowledge.ClusterFails, knowledge.Sealed)
+	return words.Says(said, knowledge.NoCluster)
 }
 
 // GatewayFailed says whether words are those of one that was given such an answer.

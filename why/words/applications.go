@@ -2,6 +2,7 @@ package words
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"whylet.dev/whylet/knowledge"
@@ -39,17 +40,65 @@ func Asked(command string) (host, by string) {
 	return strings.Join(m[2:], ""), m[1]
 }
 
-// unreached is what kept a connection from coming about; the first that fits counts.
-var unreached = []struct {
-	what string
-	said *knowledge.Known
-}{
-	{"DNS did not answer", knowledge.NoDNS},
-	{"there is no such name in DNS", knowledge.NoName},
-	{"nobody takes connections there", knowledge.NobodyTakes},
-	{"nobody takes connections there", knowledge.NoResponse},
-	{"nobody answers there", knowledge.NobodyAnswers},
-	{"it is not reached", knowledge.NoContact},
+// became is what became of a question that a line tells of, in the words of an answer.
+var became = map[knowledge.Outcome]string{
+	knowledge.NoAnswerOfDNS: "DNS did not answer",
+	knowledge.UnknownName:   "there is no such name in DNS",
+	knowledge.NobodyListens: "nobody takes connections there",
+	knowledge.Unanswered:    "nobody answers there",
+	knowledge.NotReached:    "it is not reached",
+	knowledge.ServerError:   "it answers with an error",
+	knowledge.NotInTime:     "it does not answer in time",
+	knowledge.NoMember:      "none of those that it may ask is there",
+	knowledge.NotLetIn:      "it does not let it in",
+	knowledge.EndedByOther:  "it breaks the connection off",
+}
+
+// unreached are the outcomes of a question that reached nobody, failed those of one that did.
+var (
+	unreached = []knowledge.Outcome{knowledge.NoAnswerOfDNS, knowledge.UnknownName, knowledge.NobodyListens, knowledge.Unanswered, knowledge.NotReached}
+	failed    = []knowledge.Outcome{knowledge.ServerError, knowledge.NotInTime, knowledge.NoMember, knowledge.NotLetIn, knowledge.EndedByOther}
+)
+
+// asking are the entries that stand for an outcome in the log of who asks another.
+var asking = knowledge.NewGroup(func(e *knowledge.Entry) bool { return e.Role.Client != "" })
+
+// outcome reads what a line says of a question: the first of some outcomes that it fits, and whom it asked, empty where
+// it does not say.
+func outcome(line string, among []knowledge.Outcome) (o knowledge.Outcome, where string, ok bool) {
+	first := len(among)
+	for _, e := range asking.In(line) {
+		i := slices.Index(among, e.Role.Client)
+		if i < 0 || i > first {
+			continue
+		}
+		slots := e.Slots(line)
+		place := slots["host"] + slots["place"]
+		if i < first || where == "" {
+			where = place
+		}
+		first = i
+	}
+	if first == len(among) {
+		return "", "", false
+	}
+	if where == "" {
+		where = Place(line)
+	}
+	return among[first], where, true
+}
+
+// stands reports whether a line fits one of some outcomes.
+func stands(line string, among ...knowledge.Outcome) bool {
+	return slices.ContainsFunc(asking.In(line), func(e *knowledge.Entry) bool { return slices.Contains(among, e.Role.Client) })
+}
+
+// saying are the entries that stand for a state of who prints them.
+var saying = knowledge.NewGroup(func(e *knowledge.Entry) bool { return e.Role.Server != "" })
+
+// Says reports whether a line tells of a state of the program that prints it.
+func Says(line string, state knowledge.State) bool {
+	return slices.ContainsFunc(saying.In(line), func(e *knowledge.Entry) bool { return e.Role.Server == state })
 }
 
 // source fits the line of a file from which something is said, as loggers and parsers name it,
@@ -117,45 +166,24 @@ func Socket(line string) string {
 
 // FailedBy reads what a line says of a question that another answered with a failure, or not in
 // time: what that came to, and whom it asked, empty where it does not say.
-func FailedBy(line string) (what, where string, ok bool) {
-	switch {
-	case knowledge.LetDown.In(line):
-		return "it answers with an error", Place(line), true
-	case knowledge.TooLate.In(line):
-		return "it does not answer in time", Place(line), true
-	case knowledge.NobodyLeft.In(line):
-		return "none of those that it may ask is there", Place(line), true
-	}
-	if slots := knowledge.LetsNotIn.Slots(line); slots != nil {
-		return "it does not let it in", slots["host"], true
-	}
-	if slots := knowledge.BrokenOff.Slots(line); slots != nil {
-		return "it breaks the connection off", slots["place"], true
-	}
-	if knowledge.BrokenOffUnnamed.In(line) {
-		return "it breaks the connection off", Place(line), true
-	}
-	return "", "", false
+func FailedBy(line string) (said, where string, ok bool) {
+	o, where, ok := outcome(line, failed)
+	return became[o], where, ok
 }
 
 // BreaksOff says whether a line tells of a connection that was ended by whom it led to, as its
 // client says it.
-func BreaksOff(line string) bool { return knowledge.BrokenOffUnnamed.In(line) }
+func BreaksOff(line string) bool { return stands(line, knowledge.EndedByOther) }
 
 // Unanswered says whether a line tells of a connection that was asked for, and neither came about
 // nor was refused.
-func Unanswered(line string) bool { return knowledge.NobodyAnswers.In(line) }
+func Unanswered(line string) bool { return stands(line, knowledge.Unanswered) }
 
 // Unreached reads what a line says of a connection that did not come about: what kept
 // it, and where to, as a name, an address or host:port, empty where it does not say.
-func Unreached(line string) (what, where string, ok bool) {
-	for _, u := range unreached {
-		if !u.said.In(line) {
-			continue
-		}
-		return u.what, Place(line), true
-	}
-	return "", "", false
+func Unreached(line string) (said, where string, ok bool) {
+	o, where, ok := outcome(line, unreached)
+	return became[o], where, ok
 }
 
 // faultsByName are the signals by what strsignal(3) calls them.
@@ -174,12 +202,11 @@ var refusal = regexp.MustCompile(`(?i)\b(?:http error|client error|status(?: cod
 
 // ToldNo says whether words are those of a client that was answered, and with a refusal or a failure.
 func ToldNo(text string) bool {
-	return knowledge.Any(text, knowledge.LetDown, knowledge.TurnedAway) || refusal.MatchString(text)
+	return stands(text, knowledge.ServerError, knowledge.StatusRefusal) || refusal.MatchString(text)
 }
 
 // OfAnother says whether words are about another that was asked: where in its own code somebody says so is
 // no place to correct.
 func OfAnother(text string) bool {
-	_, _, unreached := Unreached(text)
-	return unreached || ToldNo(text) || knowledge.Any(text, knowledge.TooLate, knowledge.LetsNotIn, knowledge.Credentials) || BreaksOff(text)
+	return stands(text, knowledge.Outcomes...) || refusal.MatchString(text)
 }

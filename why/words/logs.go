@@ -1,7 +1,6 @@
 package words
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -26,47 +25,36 @@ func Complains(line string) bool { return logline.Complains(line, hints{}) }
 // hints are what this package knows of messages, see [logline.Hints].
 type hints struct{}
 
-// traits are those of each entry that has some.
-var traits = map[*knowledge.Known]logline.Traits{
-	knowledge.EndsAtOnce:       logline.EndsAtOnce | logline.Foretells,
-	knowledge.SettingMissing:   logline.Faulty | logline.Foretells,
-	knowledge.NoApacheVariable: logline.Foretells,
-	knowledge.Credentials:      logline.Faulty | logline.Credentials | logline.NamesOther,
-	knowledge.LetDown:          logline.NamesOther,
-	knowledge.TurnedAway:       logline.NamesOther,
-	knowledge.LetsNotIn:        logline.NamesOther,
-	knowledge.BrokenOffUnnamed: logline.NamesOther,
-	knowledge.TooLate:          logline.NamesOther | logline.TooLate,
-	knowledge.Waits:            logline.Waits,
-	knowledge.ToolFails:        logline.ToolFails,
-}
-
-// faulty are phrases that tell of a fault, at whatever level.
-var faulty = []*knowledge.Known{knowledge.CertificateExpired, knowledge.CertificateUnknown, knowledge.NoSpace, knowledge.Locked, knowledge.QuotaReached, knowledge.PoolTaken, knowledge.LeftBehind, knowledge.TakesNoWrites, knowledge.ServiceLink, knowledge.ModuleMissing, knowledge.Libraries, knowledge.TakenOver, knowledge.OthersMay, knowledge.BadConfig, knowledge.HostHeader, knowledge.SmallBuffer, knowledge.BadCookie, knowledge.RelayDenied}
-
-// telling are all entries with traits, which are looked for together.
-var telling = knowledge.NewGroup(withTraits()...)
-
-func withTraits() []*knowledge.Known {
-	for _, p := range faulty {
-		traits[p] |= logline.Faulty
-	}
-	for _, u := range unreached {
-		traits[u.said] |= logline.Unreached | logline.NamesOther
-	}
-	return slices.Collect(maps.Keys(traits))
-}
+// telling are all entries that stand for something in a log.
+var telling = knowledge.NewGroup(func(e *knowledge.Entry) bool { return e.Role != (knowledge.Role{}) || e.Severity != "" })
 
 // Traits returns those that a message has.
 func (hints) Traits(message string) (has logline.Traits) {
-	for _, p := range telling.In(message) {
-		has |= traits[p]
+	for _, e := range telling.In(message) {
+		has |= bySeverity[e.Severity] | byState[e.Role.Server]
+		switch o := e.Role.Client; {
+		case o == "":
+		case slices.Contains(unreached, o):
+			has |= logline.NamesOther | logline.Unreached
+		default:
+			has |= logline.NamesOther | byOutcome[o]
+		}
 	}
 	if strings.Contains(message, "4") && refusal.MatchString(message) {
 		has |= logline.NamesOther
 	}
 	return has
 }
+
+var (
+	bySeverity = map[string]logline.Traits{"error": logline.Faulty, "warning": logline.Warns}
+	byState    = map[knowledge.State]logline.Traits{
+		knowledge.Waiting: logline.Waits, knowledge.Foretold: logline.Foretells, knowledge.Misused: logline.ToolFails,
+	}
+	byOutcome = map[knowledge.Outcome]logline.Traits{
+		knowledge.NotInTime: logline.TooLate, knowledge.CredentialsFail: logline.Credentials,
+	}
+)
 
 // Place returns the address of the other program that a message names; empty where it names none.
 func (hints) Place(message string) string { return Place(message) }
