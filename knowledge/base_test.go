@@ -43,14 +43,17 @@ func TestEntries(t *testing.T) {
 	for _, fault := range Check(entries) {
 		t.Error(fault)
 	}
-	messages, expressions, samples := 0, 0, 0
+	messages, expressions, samples, remembered := 0, 0, 0, 0
 	for _, e := range entries {
 		expressions, samples = expressions+len(e.Match), samples+len(e.Samples)
 		if e.IsMessage() {
 			messages++
 		}
+		if e.Seen.Memory != "" {
+			remembered++
+		}
 	}
-	t.Logf("%d entries, %d of them messages, with %d expressions and %d samples", len(entries), messages, expressions, samples)
+	t.Logf("%d entries, %d of them messages and %d from memory, with %d expressions and %d samples", len(entries), messages, remembered, expressions, samples)
 }
 
 // texts are the samples and all lines of logs that tests have.
