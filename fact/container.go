@@ -99,6 +99,9 @@ type Exited struct {
 	// LastLinesAt is when the runtime wrote each of LastLines down; none where that is not
 	// known, or where all were said within the last 5 s before the end.
 	LastLinesAt []time.Time `json:"lastLinesAt,omitempty"`
+	// LogEnd is the end of the log of a run that failed, as it is, where that is more than LastLines: who reads it
+	// later may choose other lines than who kept those.
+	LogEnd *LogEnd `json:"logEnd,omitempty"`
 	// OOMKills counts the kernel's OOM kills in the container's cgroup while it
 	// ran; MainOOMKilled is set when the main process was among the victims.
 	// OOMKnown is false where nobody could look.

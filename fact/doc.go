@@ -28,6 +28,7 @@
 //	read.go      how facts are read: a body of a known type, all of a type, the latest
 //	redact.go    what is written without secrets, and what leaves the node
 //	loglines.go  a pod whose log lines are not kept
+//	logend.go    the end of a log as it is, and its compressed form
 //	confine.go   a fact as those see it who may see one namespace
 //	bounds.go    what several rooms must agree on
 //	oom.go       whose memory had run out when the kernel killed a process

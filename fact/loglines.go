@@ -23,7 +23,7 @@ func HasLogLines(f Fact) bool {
 func WithoutLogLines(f Fact) Fact {
 	switch b := f.Body.(type) {
 	case Exited:
-		b.LastLines, b.LastLinesAt = nil, nil
+		b.LastLines, b.LastLinesAt, b.LogEnd = nil, nil, nil
 		f.Body = b
 	case Looked:
 		b.Said, b.SaidAt = nil, nil

@@ -377,8 +377,7 @@ func (a *Agent) filled(f fact.Fact) fact.Fact {
 	}
 	of := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.Pod.Namespace, Name: f.Pod.Name, UID: f.Pod.UID}}
 	if read := a.logReader(); read != nil {
-		lines, at := read(containers.LogFile(a.logs(), of, f.Container, f.Attempt))
-		b.Say(lines, at, f.When())
+		b.Hear(read(containers.LogFile(a.logs(), of, f.Container, f.Attempt)), f.When())
 	}
 	f.Body = b
 	return f

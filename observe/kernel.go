@@ -38,7 +38,7 @@ func openKernel(a *Agent) (*kernel, error) {
 		return k, err
 	}
 	k.groups = groups
-	said := sense.LastSaid(func(v containers.ContainerView) ([]string, []time.Time) {
+	said := sense.LastSaid(func(v containers.ContainerView) fact.LogSaid {
 		v.LogPath = filepath.Join(a.logs(), v.LogPath)
 		return containers.LastSaid(v)
 	})

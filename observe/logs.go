@@ -3,8 +3,8 @@ package observe
 import (
 	"os"
 	"sync"
-	"time"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/observe/kubelet"
 	"whylet.dev/whylet/sense/containers"
 )
@@ -29,14 +29,14 @@ var podLogs = sync.OnceValue(func() string {
 })
 
 // logReader reads the end of a log; nil where no line may be kept.
-func (a *Agent) logReader() func(path string) ([]string, []time.Time) {
+func (a *Agent) logReader() func(path string) fact.LogSaid {
 	if a.o.NoLogLines {
 		return nil
 	}
 	return lastSaid
 }
 
-// lastSaid returns those that say most of the last lines of a log, and when each was said.
-func lastSaid(path string) ([]string, []time.Time) {
+// lastSaid reads the end of a log.
+func lastSaid(path string) fact.LogSaid {
 	return containers.LastSaid(containers.ContainerView{LogPath: path})
 }

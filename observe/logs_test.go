@@ -38,11 +38,11 @@ func TestLastSaid(t *testing.T) {
 	if err := os.WriteFile(path, []byte("2026-11-22T23:00:00.0Z stdout F one\n2026-11-22T23:00:00.1Z stderr F two\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, at := lastSaid(path); len(got) != 2 || got[1] != "two" || len(at) != 2 {
-		t.Errorf("%q %v", got, at)
+	if got := lastSaid(path); len(got.Lines) != 2 || got.Lines[1] != "two" || len(got.At) != 2 || !got.End.All {
+		t.Errorf("%+v", got)
 	}
-	if got, _ := lastSaid(path + ".none"); got != nil {
-		t.Errorf("%q", got)
+	if got := lastSaid(path + ".none"); got.Lines != nil || got.End != nil {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -49,9 +49,8 @@ type Inspector struct {
 	killed map[runsKey]bool
 }
 
-// LastSaid reads the last lines of a log, and when each was said; at is nil where that is
-// not known.
-type LastSaid func(containers.ContainerView) (lines []string, at []time.Time)
+// LastSaid reads the last lines of a log.
+type LastSaid func(containers.ContainerView) fact.LogSaid
 
 // look is what looks happen one after the other of: a container, or all that are calm.
 type look struct{ container string }
@@ -186,7 +185,8 @@ func (l *Inspector) hear(looked *fact.Looked, p pods.Pod, name string, c pods.Co
 	if l.LastSaid == nil || p.Object == nil {
 		return
 	}
-	looked.Said, looked.SaidAt = l.LastSaid(containers.ContainerView{LogPath: containers.LogFile(l.Logs, p.Object, name, c.Attempt)})
+	said := l.LastSaid(containers.ContainerView{LogPath: containers.LogFile(l.Logs, p.Object, name, c.Attempt)})
+	looked.Said, looked.SaidAt = said.Lines, said.At
 }
 
 // Look looks into the containers of a pod that somebody asks about, into each that was not

@@ -86,15 +86,14 @@ func (s *Runtime) exited(ctx context.Context, known pods.Registry, v containers.
 // knows (containerd: internal/cri/server, cleanupUnknownContainer).
 func ExitedBody(v containers.ContainerView, lastSaid LastSaid) fact.Exited {
 	b := fact.Exited{ContainerID: v.ID, StartedAt: v.StartedAt}
-	if lastSaid != nil {
-		lines, at := lastSaid(v)
-		b.Say(lines, at, v.FinishedAt)
-	}
 	if v.ExitCode == 255 && v.Reason == "Unknown" {
 		b.Vanished = true
-		return b
+	} else {
+		b.ExitCode, b.RuntimeReason, b.Message = v.ExitCode, v.Reason, containers.TerminationMessage(v)
 	}
-	b.ExitCode, b.RuntimeReason, b.Message = v.ExitCode, v.Reason, containers.TerminationMessage(v)
+	if lastSaid != nil {
+		b.Hear(lastSaid(v), v.FinishedAt)
+	}
 	return b
 }
 

@@ -73,6 +73,7 @@
 //	reaches.go   which places a pod asks for something, for who follows it there
 //	listening.go what a pod listens on; listener_ended.go, one that nobody probes and that does no more
 //	node.go      when a node was away, and why; node_pod.go, what that was for its pods
+//	log_end.go   the end of a log, of which the last lines are chosen anew
 //	links.go     facts as links of a chain, in words
 //	fixes.go     what to do
 //	advised.go   what to do by what a container itself says

@@ -25,7 +25,7 @@ type Source struct {
 	Complete func(exit *fact.Exited, ended time.Time)
 	// LastSaid reads the end of a container's log, and when each line was said. Nil: it is not
 	// kept.
-	LastSaid func(path string) (lines []string, at []time.Time)
+	LastSaid func(path string) fact.LogSaid
 	// Told is called once what was there at the beginning was told. Nil: nobody waits.
 	Told func()
 	// ExecEnded hears of the end of each command that was run in a container beside its
@@ -291,10 +291,6 @@ func (s *Source) tellEnd(v view) {
 		return
 	}
 	b := fact.Exited{ContainerID: s.Client.FullID(v.id), StartedAt: v.started}
-	if s.LastSaid != nil && v.logPath != "" {
-		lines, at := s.LastSaid(s.path(v.logPath))
-		b.Say(lines, at, v.finished)
-	}
 	// containerd makes up this end for what ended while it did not run itself
 	// (internal/cri/server, cleanupUnknownContainer).
 	if v.exitCode == 255 && v.reason == "Unknown" {
@@ -307,6 +303,9 @@ func (s *Source) tellEnd(v view) {
 		if s.Complete != nil {
 			s.Complete(&b, v.finished)
 		}
+	}
+	if s.LastSaid != nil && v.logPath != "" {
+		b.Hear(s.LastSaid(s.path(v.logPath)), v.finished)
 	}
 	s.emit(s.fact(v, v.finished, b))
 }

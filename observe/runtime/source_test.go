@@ -152,7 +152,7 @@ func begin(t *testing.T) (*standIn, func(fact.Kind) fact.Fact, *[]fact.Fact) {
 	facts := make(chan fact.Fact, 64)
 	var all []fact.Fact
 	var run sync.WaitGroup
-	source := Source{Client: client, Log: slog.New(slog.DiscardHandler), Varies: func(uid k8stypes.UID, name string) bool { return uid == "u" && name == "app" }, LastSaid: func(path string) ([]string, []time.Time) {
+	source := Source{Client: client, Log: slog.New(slog.DiscardHandler), Varies: func(uid k8stypes.UID, name string) bool { return uid == "u" && name == "app" }, LastSaid: func(path string) fact.LogSaid {
 		return containers.LastSaid(containers.ContainerView{LogPath: path})
 	}}
 	run.Go(func() { _ = source.Run(ctx, func(f fact.Fact) { facts <- f }) })

@@ -85,51 +85,68 @@ func logTail(path string) string {
 	return text
 }
 
-// LastSaid are those of the last lines of a container's log that say most
-// ([words.Keep]), oldest first: at most [fact.MostLastLines] and
-// [fact.MostLastBytes] together, and without what looks like a secret. Nil where there is no log to read. It reads the file now. at is when the
-// runtime wrote each of them down, nil where that is not known.
-func LastSaid(v ContainerView) (lines []string, at []time.Time) {
+// LastSaid reads the end of a container's log, as it is now: the lines of it that say most ([words.Keep]), and all,
+// without what looks like a secret. Empty where there is none to read.
+func LastSaid(v ContainerView) fact.LogSaid {
 	if v.LogPath == "" {
-		return nil, nil
+		return fact.LogSaid{}
 	}
-	text, err := lastLogLines(v.LogPath)
+	text, whole, err := lastLogLines(v.LogPath)
 	if err != nil {
-		return nil, nil
+		return fact.LogSaid{}
 	}
-	text, at = withoutTimes(strings.Trim(text, "\n"))
+	text, at := withoutTimes(strings.Trim(text, "\n"))
 	text = strings.ToValidUTF8(redact.Text(text), "")
 	if strings.TrimSpace(text) == "" {
-		return nil, nil
+		return fact.LogSaid{}
 	}
-	lines = strings.Split(text, "\n")
+	lines := strings.Split(text, "\n")
 	if len(at) != len(lines) {
 		at = nil // some were a secret together
 	}
-	lines, which := words.Keep(lines, fact.MostLastLines, fact.MostLastBytes)
-	if at == nil {
-		return lines, nil
+	said := fact.LogSaid{End: endOf(lines, at, whole)}
+	kept, which := words.Keep(lines, fact.MostLastLines, fact.MostLastBytes)
+	said.Lines = kept
+	for _, n := range which {
+		if at != nil {
+			said.At = append(said.At, at[n])
+		}
 	}
-	for i, n := range which {
-		at[i] = at[n]
+	return said
+}
+
+// endOf has the last of some lines; whole says that the log has no others.
+func endOf(lines []string, at []time.Time, whole bool) *fact.LogEnd {
+	from, size := len(lines), 0
+	for from > 0 && size+len(lines[from-1])+1 <= fact.MostLogEnd {
+		from--
+		size += len(lines[from]) + 1
 	}
-	return lines, at[:len(which)]
+	if from == len(lines) {
+		return nil // one line is longer than all that is kept
+	}
+	end := &fact.LogEnd{Lines: lines[from:], All: whole && from == 0}
+	if at != nil {
+		end.At = at[from:]
+	}
+	return end
 }
 
 // lastLogLines reads the last lines of a log, whole ones only: a part of a line may lack what tells a secret. A line
-// that is too long stands in the log as many records, and may hide what was said before it: then more is read.
-func lastLogLines(path string) (string, error) {
+// that is too long stands in the log as many records, and may hide what was said before it: then more is read. whole says that
+// the log has no others.
+func lastLogLines(path string) (lines string, whole bool, err error) {
 	const records, most, longest = 100, 28 << 10, 8 << 10
 	for _, read := range []int64{records, 10 * records} { // of 16 KiB each, and a log is rotated at 10 MiB
 		text := wholeLines{most: most, longest: longest}
 		if err := logs.ReadLogs(Quiet(context.Background()), path, "", &logs.LogOptions{Timestamp: true, TailLines: &read}, nil, &text, &text); err != nil {
-			return "", err
+			return "", false, err
 		}
 		if text.end(); !text.tooLong || text.lines >= fact.MostLastLines || read > records {
-			return string(text.buf), nil
+			return string(text.buf), !text.tooLong && !text.cut && text.lines < records, nil
 		}
 	}
-	return "", nil
+	return "", false, nil
 }
 
 // withoutTimes takes off what each line begins with where times were asked for; nil where
@@ -182,6 +199,7 @@ type wholeLines struct {
 	buf     []byte
 	lines   int    // how many were kept
 	tooLong bool   // one was not
+	cut     bool   // the first ones are gone
 	line    []byte // the beginning of the line that is being written
 	size    int    // how much of it was written
 }
@@ -214,7 +232,7 @@ func (w *wholeLines) end() {
 	w.buf = append(append(w.buf, w.line...), '\n')
 	w.line, w.size = w.line[:0], 0
 	for len(w.buf) > w.most {
-		w.buf = w.buf[bytes.IndexByte(w.buf, '\n')+1:]
+		w.buf, w.cut = w.buf[bytes.IndexByte(w.buf, '\n')+1:], true
 	}
 }
 

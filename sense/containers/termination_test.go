@@ -1,6 +1,7 @@
 package containers
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
 )
 
 func exited(dir string, code int32, policy v1.TerminationMessagePolicy) ContainerView {
@@ -86,12 +89,12 @@ func TestWhatSaysMost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "0.log", test.log)
-			if got, _ := LastSaid(exited(dir, 0, v1.TerminationMessageReadFile)); !slices.Equal(got, test.want) {
+			if got := LastSaid(exited(dir, 0, v1.TerminationMessageReadFile)).Lines; !slices.Equal(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
-	if got, _ := LastSaid(exited("/none", 1, v1.TerminationMessageReadFile)); got != nil {
+	if got := LastSaid(exited("/none", 1, v1.TerminationMessageReadFile)).Lines; got != nil {
 		t.Errorf("without a log: %q", got)
 	}
 }
@@ -109,7 +112,8 @@ func TestLastSaid(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write(t, dir, "0.log", test.log)
-		lines, at := LastSaid(exited(dir, 0, v1.TerminationMessageReadFile))
+		said := LastSaid(exited(dir, 0, v1.TerminationMessageReadFile))
+		lines, at := said.Lines, said.At
 		var times []string
 		for _, a := range at {
 			times = append(times, a.Format("15:04:05.000"))
@@ -148,7 +152,8 @@ func FuzzTerminationMessage(f *testing.F) {
 		case utf8.Valid(log) && len(got) < maxMessageLog && !utf8.ValidString(got) && !strings.Contains(string(log), "\\"):
 			t.Errorf("text was cut within a character: %q", got)
 		}
-		lines, at := LastSaid(exited(dir, 1, v1.TerminationMessageReadFile))
+		said := LastSaid(exited(dir, 1, v1.TerminationMessageReadFile))
+		lines, at := said.Lines, said.At
 		if len(at) != 0 && len(at) != len(lines) {
 			t.Errorf("%d times of %d lines", len(at), len(lines))
 		}
@@ -186,9 +191,73 @@ func TestALineWithoutEndHidesNothing(t *testing.T) {
 		}
 		dir := t.TempDir()
 		write(t, dir, "0.log", log.String())
-		lines, at := LastSaid(ContainerView{LogPath: filepath.Join(dir, "0.log")})
+		said := LastSaid(ContainerView{LogPath: filepath.Join(dir, "0.log")})
+		lines, at := said.Lines, said.At
 		if want := fmt.Sprintf("[a line of %d bytes, too long to be kept]", size); !slices.Equal(lines, []string{"FATAL: no licence", want}) || len(at) != 2 {
 			t.Errorf("%d bytes: %q %v", size, lines, at)
 		}
+	}
+}
+
+// The end of a log is kept as it is, within its bounds, beside the lines that say most.
+func TestLogEnd(t *testing.T) {
+	many := func(n int, text string) string { return strings.Repeat(stamp+text+"\n", n) }
+	for name, test := range map[string]struct {
+		log   string
+		lines int
+		all   bool
+	}{
+		"a short one":             {many(20, "one"), 20, true},
+		"more than 4 KiB":         {many(60, strings.Repeat("x", 99)), 40, false},
+		"more lines than is read": {many(200, "x"), 100, false},
+		"a line that is too long": {many(3, "x") + many(1, strings.Repeat("y", 5000)), 0, false},
+	} {
+		dir := t.TempDir()
+		write(t, dir, "0.log", test.log)
+		end := LastSaid(exited(dir, 1, v1.TerminationMessageReadFile)).End
+		if end == nil {
+			end = &fact.LogEnd{}
+		}
+		if size := len(strings.Join(end.Lines, "\n")); len(end.Lines) != test.lines || end.All != test.all || size > fact.MostLogEnd || len(end.At) != len(end.Lines) {
+			t.Errorf("%s: %d lines of %d bytes, all: %v", name, len(end.Lines), size, end.All)
+		}
+	}
+	dir := t.TempDir()
+	write(t, dir, "0.log", many(20, "x")+stamp+"password=hunter2\n")
+	if end := LastSaid(exited(dir, 1, v1.TerminationMessageReadFile)).End; strings.Contains(strings.Join(end.Lines, " "), "hunter2") {
+		t.Errorf("%q", end.Lines)
+	}
+}
+
+// What the end of a log costs: the time of an end with it, and its bytes in the journal.
+func BenchmarkLogEnd(b *testing.B) {
+	var log strings.Builder
+	for i := range 90 {
+		fmt.Fprintf(&log, "2026-11-28T20:%02d:%02d.%03dZ stdout F level=info msg=\"request done\" path=/orders/%d status=%d took=%dms\n", i/60, i%60, i*7%1000, i*7919, 200+i%3, i*13%97)
+	}
+	log.WriteString("2026-11-28T21:00:00Z stderr F Traceback (most recent call last):\n2026-11-28T21:00:00Z stderr F   File \"/app/main.py\", line 12, in <module>\n2026-11-28T21:00:00Z stderr F ConnectionRefusedError: [Errno 111] Connection refused\n")
+	dir := b.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "0.log"), []byte(log.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	v := exited(dir, 1, v1.TerminationMessageReadFile)
+	for name, keep := range map[string]bool{"with": true, "without": false} {
+		b.Run(name, func(b *testing.B) {
+			size := 0
+			for b.Loop() {
+				e := fact.Exited{ExitCode: 1}
+				said := LastSaid(v)
+				if !keep {
+					said.End = nil
+				}
+				e.Hear(said, v.FinishedAt)
+				raw, err := json.Marshal(e)
+				if err != nil {
+					b.Fatal(err)
+				}
+				size = len(raw)
+			}
+			b.ReportMetric(float64(size), "bytes/end")
+		})
 	}
 }

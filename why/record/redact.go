@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/redact"
 )
 
@@ -100,6 +101,19 @@ func cleanCommand(v map[string]any) {
 	}
 }
 
+// cleanEnd is the end of a log, whose wire form is compressed, without what looks like a secret.
+func cleanEnd(v any) any {
+	var end fact.LogEnd
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(raw, &end)
+	}
+	if err != nil {
+		return nil
+	}
+	return redact.Strings(end)
+}
+
 // clean replaces what looks like a secret in all texts of a value, in place. The value of a
 // variable is one by the variable's name, and so is a text in a map by its key.
 func clean(v any) any {
@@ -116,6 +130,8 @@ func clean(v any) any {
 		for key, inner := range v {
 			text, ok := inner.(string)
 			switch {
+			case key == "logEnd":
+				v[key] = cleanEnd(inner)
 			case !ok:
 				v[key] = clean(inner)
 			case key == "value" && named:

@@ -228,7 +228,7 @@ func (g *gatherer) historyOf(span journal.PodSpan, o *why.Options) (*history.His
 	}
 	o.Journal.From = span.First
 	o.Journal.Complete = len(facts) > 0 && facts[0].Body.Kind() == (fact.SpecSeen{}).Kind()
-	h := history.New(span.Pod, facts, node, neighbours)
+	h := history.New(span.Pod, why.Reread(facts), node, neighbours)
 	h.Kin = kin
 	return h, nil
 }
