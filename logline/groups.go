@@ -45,10 +45,54 @@ func (s *Story) Groups(least Severity, times []time.Time) []Group {
 			all = append(all, Group{Last: i, Until: timeOf(times, i)})
 		}
 		g := &all[n]
-		g.Count, g.Severity, g.First, g.From = g.Count+1, max(g.Severity, l.severity), i, timeOf(times, i)
+		g.Count, g.Severity, g.First, g.From = g.Count+1+l.more, max(g.Severity, l.severity), i, timeOf(times, i)
+		if l.more > 0 {
+			g.From = l.since
+		}
 	}
 	slices.Reverse(all)
 	return all
+}
+
+const (
+	// copies is how many of the newest lines that are alike are read of a long log, mostRead how many lines in all.
+	copies, mostRead = 3, 400
+)
+
+// ParseLong is [Parse] of a log of any length: of lines that are alike only the newest are read, and the others
+// counted. It returns the times of those that are left.
+func ParseLong(lines []string, times []time.Time, hints Hints) (*Story, []time.Time) {
+	seen, oldest := map[string]int{}, map[string]int{} // of a form how many lines are read, and the first of them
+	more, since := map[int]int{}, map[int]time.Time{}
+	var which []int
+	for i, text := range slices.Backward(lines) {
+		form := formOf(text)
+		if n := seen[form]; n == copies {
+			more[oldest[form]]++
+			since[oldest[form]] = timeOf(times, i)
+			continue
+		}
+		if len(which) == mostRead {
+			continue
+		}
+		which = append(which, i)
+		seen[form]++
+		oldest[form] = i
+	}
+	slices.Reverse(which)
+	kept := make([]string, len(which))
+	var at []time.Time
+	for i, n := range which {
+		kept[i] = lines[n]
+		if len(times) == len(lines) {
+			at = append(at, times[n])
+		}
+	}
+	s := Parse(kept, hints)
+	for i, n := range which {
+		s.lines[i].more, s.lines[i].since = more[n], since[n]
+	}
+	return s, at
 }
 
 func timeOf(times []time.Time, i int) time.Time {

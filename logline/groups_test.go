@@ -55,3 +55,28 @@ func TestGroupsAreBounded(t *testing.T) {
 		t.Errorf("%d groups, the last %+v", len(groups), groups[len(groups)-1])
 	}
 }
+
+// Of a long log the counts and the first times are those of all its lines.
+func TestParseLong(t *testing.T) {
+	begin := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
+	var lines []string
+	var times []time.Time
+	for i := range 50_000 {
+		text := fmt.Sprintf("INFO served request %d", i)
+		switch {
+		case i == 20_000:
+			text = "ERROR connection not acquired from pool in 30 s"
+		case i%100 == 99:
+			text = fmt.Sprintf("ERROR order %d failed: timeout after %dms", i, i%7)
+		}
+		lines, times = append(lines, text), append(times, begin.Add(time.Duration(i)*time.Millisecond))
+	}
+	s, at := logline.ParseLong(lines, times, nil)
+	groups := s.Groups(logline.Error, at)
+	if len(groups) != 2 || groups[0].Count != 1 || groups[1].Count != 500 {
+		t.Fatalf("%+v", groups)
+	}
+	if g := groups[1]; !g.From.Equal(times[99]) || !g.Until.Equal(times[49_999]) || s.Len() > 20 {
+		t.Errorf("%+v of %d lines that were read", g, s.Len())
+	}
+}

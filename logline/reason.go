@@ -19,6 +19,9 @@ func (s *Story) Reason() string {
 	return s.reasonAt(s.origin(at))
 }
 
+// ReasonAt is the same of a line that is not the one that says most.
+func (s *Story) ReasonAt(i int) string { return s.reasonAt(s.origin(i)) }
+
 // mostMild is how many lines of what goes on may stand between two errors of one end.
 const mostMild = 6
 
@@ -91,7 +94,7 @@ func (s *Story) belonging(at int) (all []string, leading int) {
 		say(first)
 	}
 	for i := from; i < at && len(all) < mostReasons-1; i++ {
-		if s.lines[i].severity >= min(most, Error) || s.blames(i) {
+		if (s.lines[i].severity >= min(most, Error) || s.blames(i)) && !(s.lines[i].said.Fits(follows) && s.place(at) != "") {
 			say(i)
 		}
 	}

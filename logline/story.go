@@ -2,6 +2,7 @@ package logline
 
 import (
 	"strings"
+	"time"
 
 	"whylet.dev/whylet/logline/prefilter"
 )
@@ -67,6 +68,9 @@ type line struct {
 	framed   bool // by its own form
 	frame    bool // of a stack, after the line before it
 	logged   bool // a logger put something around the message
+
+	more  int       // how many lines before this one are like it and left out, see [ParseLong]
+	since time.Time // when the first of them was written
 }
 
 // Parse reads the lines of a log, oldest first.

@@ -3,6 +3,7 @@ package words
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
@@ -10,6 +11,11 @@ import (
 
 // Read reads the lines of a log, oldest first, with what this package knows of particular programs' messages.
 func Read(lines []string) *logline.Story { return logline.Parse(lines, hints{}) }
+
+// ReadLong is [logline.ParseLong] with the same.
+func ReadLong(lines []string, at []time.Time) (*logline.Story, []time.Time) {
+	return logline.ParseLong(lines, at, hints{})
+}
 
 // Keep is [logline.Keep] with the same.
 func Keep(lines []string, most, bytes int) (kept []string, which []int) {
