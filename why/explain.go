@@ -148,6 +148,11 @@ func (h *inquiry) wellness(container string) trouble {
 	}
 	t.explain = func(id string) answer.Verdict { v.Symptom = id; return v }
 	status, known := h.Status(h.policy)
+	if v.Cause == answer.None && known && readyNow(status) {
+		if bad, ok := h.failsAtWork(container); ok {
+			return bad
+		}
+	}
 	if known && !final(status.Phase) && !readyNow(status) {
 		t.Kind, t.Text = answer.NotReady, "it is not ready yet"
 		switch {
@@ -211,6 +216,9 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 			return v, true
 		}
 		h.failedMeanwhile(&f, container)
+	}
+	if readyNow(status) && !h.tested(container) {
+		f.certainty, f.text = answer.Unknown, "Kubernetes reports no problem; nothing tests this pod: its containers have no probe, and nobody has read its log or looked at its connections."
 	}
 	return f.verdict("", container, all), false
 }

@@ -122,6 +122,16 @@ type Complaint struct {
 	Entries []string `json:"entries,omitempty"`
 }
 
+// Repeat is an error that a container's log has once or more often, lines as one that differ only in numbers, ids,
+// addresses and quoted values.
+type Repeat struct {
+	Container string    `json:"container"`
+	Text      string    `json:"text"`
+	Count     int       `json:"count"`
+	First     time.Time `json:"first,omitzero"`
+	Last      time.Time `json:"last,omitzero"`
+}
+
 // Changed is a change of the pod's own specification, or of a ConfigMap or Secret to which it
 // refers.
 type Changed struct {
@@ -179,6 +189,8 @@ const (
 	Pending     SymptomKind = "Pending"
 	NotReady    SymptomKind = "NotReady"
 	NotServing  SymptomKind = "NotServing"
+	// Degraded is what runs and is Ready, and fails at its work.
+	Degraded    SymptomKind = "Degraded"
 	Completed   SymptomKind = "Completed"
 	Failed      SymptomKind = "Failed"
 	Evicted     SymptomKind = "Evicted"
@@ -190,7 +202,7 @@ const (
 
 // SymptomKinds are all of them.
 var SymptomKinds = []SymptomKind{
-	Restarted, NotStarting, Pending, NotReady, NotServing, Completed, Failed, Evicted, Terminating, Disappeared, UnknownNode, Healthy,
+	Restarted, NotStarting, Pending, NotReady, NotServing, Degraded, Completed, Failed, Evicted, Terminating, Disappeared, UnknownNode, Healthy,
 }
 
 // Symptom is something to be explained.
@@ -251,6 +263,8 @@ type Verdict struct {
 	Told
 	// Probe is the kind of the probe that the verdict is about; empty where it is about none.
 	Probe fact.ProbeKind `json:"probe,omitempty"`
+	// Repeats are the errors that a container which goes on logs again and again, the one that tells most first.
+	Repeats []Repeat `json:"repeats,omitempty"`
 	// LastWords are the last lines that the container logged before it ended.
 	LastWords []string `json:"lastWords,omitempty"`
 	// Entries are the ids of users' entries of knowledge that explain what it quotes.

@@ -8,8 +8,8 @@ import (
 
 // urgency orders symptoms: what needs a person first comes first.
 var urgency = map[SymptomKind]int{
-	UnknownNode: 1, Evicted: 2, Failed: 3, NotStarting: 4, Pending: 4, Restarted: 5, NotReady: 6, NotServing: 6,
-	Completed: 7, Terminating: 8, Disappeared: 9, Healthy: 10,
+	UnknownNode: 1, Evicted: 2, Failed: 3, NotStarting: 4, Pending: 4, Restarted: 5, NotReady: 6, NotServing: 6, Degraded: 7,
+	Completed: 8, Terminating: 9, Disappeared: 10, Healthy: 11,
 }
 
 // Urgency orders symptoms: what needs a person first has the least.

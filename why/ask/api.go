@@ -196,7 +196,11 @@ func (q *question) lastOf(ctx context.Context, pod *v1.Pod, container string, t 
 
 // log are the last lines of a container.
 func (q *question) log(ctx context.Context, pod *v1.Pod, container string, previous bool) ([]fromapi.Line, bool) {
-	lines, most := int64(lastLines), int64(lastBytes)
+	return q.lines(ctx, pod, container, previous, lastLines, lastBytes)
+}
+
+// lines are so many of them, and of these so many bytes.
+func (q *question) lines(ctx context.Context, pod *v1.Pod, container string, previous bool, lines, most int64) ([]fromapi.Line, bool) {
 	raw, err := q.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, Timestamps: true, TailLines: &lines, LimitBytes: &most}).Do(ctx).Raw()
 	// A log that is gone is answered for with these words in its place (kubelet,
 	// kuberuntime_container.go, GetContainerLogs).

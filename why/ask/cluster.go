@@ -134,10 +134,13 @@ func (q *question) answers(ctx context.Context, t Target) ([]answer.Answer, erro
 	if err != nil {
 		return nil, fmt.Errorf("reading pod %s/%s: %w", q.space, t.Name, err)
 	}
-	a, err := q.pod(ctx, pod)
+	asked := *q
+	asked.look = cluster.LooksWell(pod) // what does not show in its status its log and connections may
+	a, err := asked.pod(ctx, pod)
 	if err != nil {
 		return nil, fmt.Errorf("asking %s: %w", whoHas(pod), err)
 	}
+	q.hear(ctx, pod, &a)
 	q.follow(ctx, pod, &a)
 	q.sufferers(ctx, pod, &a)
 	q.beside(ctx, pod, &a)

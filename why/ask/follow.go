@@ -59,6 +59,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	// What its processes say and wait for now, and those of its other containers.
 	if again, err := f.pod(ctx, pod); err == nil && len(again.Verdicts) > 0 {
 		*a = again
+		q.hear(ctx, pod, a)
 	}
 	for i, v := range a.Verdicts {
 		if !cluster.MayLead(v) || f.ownService(ctx, pod, a, i) {

@@ -56,6 +56,7 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 		return answer.Answer{}, fmt.Errorf("listing pods: %w", err)
 	}
 	answers, err := q.pods(ctx, list.Items)
+	q.heard(ctx, list.Items, answers)
 	q.led(ctx, list.Items, answers)
 	q.inCommon(ctx, answers, list.Items)
 	if b.Refused == "" {

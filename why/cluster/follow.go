@@ -217,7 +217,7 @@ func Root(a *answer.Answer) int {
 	for i, s := range a.Symptoms {
 		v := a.Verdicts[i]
 		switch {
-		case answer.WellOrDone(s, v), v.Cause == answer.None, s.Kind == answer.Terminating:
+		case answer.WellOrDone(s, v), v.Cause == answer.None, s.Kind == answer.Terminating, s.Kind == answer.Degraded: // which answers whoever asks it
 		case s.Kind == answer.Restarted && a.AsOf.Sub(s.Last) > recently:
 		case s.Kind == answer.NotReady && !s.Last.IsZero() && a.AsOf.Sub(s.Last) > justNow:
 		default:

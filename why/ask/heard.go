@@ -1,0 +1,92 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+)
+
+// mostHeard is how many lines at the end of the log of a Ready pod are read, mostHeardBytes how many bytes of them.
+const mostHeard, mostHeardBytes = 2000, 4 << 20
+
+// hear reads the logs of a Ready pod about which nothing is wrong so far, with the asker's own rights, and adds to
+// its answer what they complain of now. A front reads none: the agents of its nodes do, and who asks it may.
+func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
+	if q.options.AtDoor || !cluster.LooksWell(pod) || len(a.Symptoms) != 1 {
+		return
+	}
+	kind, cause := a.Symptoms[0].Kind, a.Verdicts[0].Cause
+	if kind != answer.Degraded && (kind != answer.Healthy || cause != answer.None) {
+		return
+	}
+	var logs []why.Log
+	for _, st := range pod.Status.ContainerStatuses {
+		if st.State.Running == nil || q.options.Container != "" && q.options.Container != st.Name {
+			continue
+		}
+		lines, ok := q.lines(ctx, pod, st.Name, false, mostHeard, mostHeardBytes)
+		if !ok {
+			continue
+		}
+		log := why.Log{Container: st.Name}
+		for _, l := range lines {
+			log.Lines = append(log.Lines, l.Text)
+			if !l.At.IsZero() {
+				log.At = append(log.At, l.At)
+			}
+		}
+		if len(log.At) != len(lines) {
+			log.At = nil
+		}
+		logs = append(logs, log)
+	}
+	if !why.Degrade(a, pod, logs) && kind == answer.Healthy {
+		q.noted(ctx, pod, a)
+	}
+}
+
+// noted adds to a verdict that nothing is wrong which Services the pod's configuration names that have no endpoints:
+// nothing shows that it asks there.
+func (q *question) noted(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
+	f := &follower{question: q}
+	places := f.configured(ctx, pod)
+	if len(places) == 0 {
+		return
+	}
+	pods, err := q.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	for _, p := range places[:min(len(places), mostPlaces)] {
+		selected := cluster.Selected(p.service, pods.Items)
+		if len(p.service.Spec.Selector) == 0 || !cluster.Closed(p.service, selected) {
+			continue
+		}
+		v := &a.Verdicts[0]
+		v.Certainty = answer.Unknown
+		v.Contributing = append(v.Contributing, answer.Note{
+			Cause: answer.DependencyDown,
+			Text:  fmt.Sprintf("no error is seen, but %s names Service %s/%s, which has no ready endpoints", p.where, pod.Namespace, p.service.Name),
+		})
+		v.Fixes = append(v.Fixes, cluster.WhyService(pod.Namespace, p.service.Name))
+	}
+}
+
+// heard does the same for some of the pods of what stands for several; of many it would take too long.
+func (q *question) heard(ctx context.Context, pods []v1.Pod, answers []answer.Answer) {
+	if !q.top {
+		return
+	}
+	each(answers[:min(len(answers), mostLed)], func(i int, _ answer.Answer) {
+		if n := slices.IndexFunc(pods, func(p v1.Pod) bool { return p.UID == answers[i].Subject.UID }); n >= 0 {
+			q.hear(ctx, &pods[n], &answers[i])
+		}
+	})
+}

@@ -1,0 +1,320 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/logline"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+const (
+	// degradedWithin is how long ago an error may have been logged that still goes on.
+	degradedWithin = 2 * time.Minute
+	// seldom is the longest time between two errors of a program that does its work seldom.
+	seldom = 10 * time.Minute
+	// leastErrors is how often a program has to log an error: one may come of chance.
+	leastErrors = 3
+	// leastUnreached is the same of an error that names another program that cannot be reached.
+	leastUnreached = 2
+	// mostRepeats is how many errors of one container are named.
+	mostRepeats = 3
+)
+
+var (
+	// visitors fits errors that a server logs of what its clients do wrong: they say nothing of its own work.
+	visitors = regexp.MustCompile(`(?i)\b(?:404|401|403|405|400)\b|\bnot found: /|no route matches|no such (?:route|page)|\bopen\(\) "[^"]*" failed \(2: |directory index of|access forbidden by rule|client (?:intended to send|sent|disconnected|closed|has gone|timed out)|\bclosed keepalive|TLS handshake error|SSL_do_handshake\(\) failed|tlsv?1? alert|bad (?:request|client hello|certificate from)|http request sent to an? https|invalid (?:http|request|method|token|jwt|signature|csrf|credentials|password|api key|session|host header|preface|protocol)|(?:token|session|signature|jwt) (?:has |is )?(?:expired|invalid)|malformed|login failed|authentication failed for user|password authentication|access denied for user|failed password|invalid user|validation (?:error|failed)|ValidationError|csrf|\bduplicate key\b|violates|syntax error at or near|relation "[^"]*" does not exist|column "[^"]*" does not exist|canceling statement due to|terminating connection due to administrator|unexpected EOF on client|could not receive data from client|aborted connection|broken pipe|connection reset by peer|forcibly closed|rate limit(?:ed| exceeded) for|\bUnauthorized request|kex_exchange|banner exchange|no matching (?:host key|key exchange)|Disallowed host|disallowedhost|unsupported (?:media|method)`)
+	// optional fits errors of what a program does beside its work.
+	optional = regexp.MustCompile(`(?i)\btelemetry\b|\banalytics\b|\busage (?:stats|statistics|report|data)\b|\bphone ?home\b|\b(?:update|version|upgrade) check|\bcheck(?:ing)? for (?:updates|new versions?|upgrades)|\bnew version\b|\bsentry\b|\b(?:traces?|spans?) export|\bexport(?:ing)? (?:of )?(?:traces?|spans?)\b|\botlp|\bjaeger\b|\bzipkin\b|\bstatsd\b|\bprofil(?:er|ing)\b|\bmetadata (?:server|service)\b|169\.254\.169\.254|\bicon\b|\bdeprecat`)
+	// recovers fits a line that says that what failed works again.
+	recovers = regexp.MustCompile(`(?i)\b(?:re-?connected|re-?established|recovered|restored|resumed|succeeded|successful(?:ly)?|is (?:back|healthy|up|available|reachable)(?: again)?|back (?:to normal|online|up)|connected to|connection (?:established|ok|is ok)|became (?:healthy|available|ready|leader)|acquired lease|healthy again|all (?:ok|good|healthy))\b`)
+	// counted fits a number of errors that is none.
+	counted = regexp.MustCompile(`(?i)\b(?:0|no|zero) (?:\w+ )?(?:errors?|failures?|failed|exceptions?|problems?)\b|\b(?:errors?|failures?|failed)["']?[=:]\s*"?0\b`)
+)
+
+// logOf is the end of the log of a container that goes on, oldest line first.
+type logOf struct {
+	container string
+	story     *logline.Story
+	at        []time.Time // when each line was written; nil where nobody knows
+	seen      *fact.Fact  // the look that read it; nil where it was read from the API
+}
+
+// complainedNow is an error that a container complains of now.
+type complainedNow struct {
+	logline.Group
+	log     logOf
+	text    string
+	another bool // it is about another program
+	place   string
+}
+
+// complainsNow are the errors of which a log complains now, the one that tells most first.
+func (l logOf) complainsNow(now time.Time) []complainedNow {
+	var all []complainedNow
+	for _, g := range l.story.Groups(logline.Warning, l.at) {
+		said := l.story.Message(g.Last)
+		c := complainedNow{Group: g, log: l, text: said, another: blames(said), place: words.Place(l.story.Text(g.Last))}
+		if g.Severity == logline.Warning && !c.another || harmless(said) || !c.goesOn(now) || c.recovered() {
+			continue
+		}
+		all = append(all, c)
+	}
+	most := 0
+	for _, g := range all {
+		most = max(most, g.Count)
+	}
+	rank := func(g complainedNow) int { // who names another that fails it names the cause of the rest
+		if g.another && g.place != "" && g.Count*4 >= most {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b complainedNow) int {
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Count, a.Count), cmp.Compare(b.Last, a.Last))
+	})
+	return all
+}
+
+// harmless reports whether an error says nothing of the work of the program that logs it.
+func harmless(said string) bool {
+	return visitors.MatchString(said) || optional.MatchString(said) || counted.MatchString(said)
+}
+
+// goesOn reports whether an error was logged often enough, and not longer ago than it is logged again.
+func (g complainedNow) goesOn(now time.Time) bool {
+	least := leastErrors
+	if g.another {
+		least = leastUnreached
+	}
+	if g.Until.IsZero() {
+		return g.Count >= leastErrors && g.log.story.Len()-g.Last <= leastErrors
+	}
+	quiet := now.Sub(g.Until)
+	if g.Severity >= logline.Fatal && quiet <= seldom && g.log.story.EndsFailed() && g.Last >= g.log.story.Primary() {
+		return true // it was the last that the program said
+	}
+	if g.Count < least {
+		return false
+	}
+	between := g.Until.Sub(g.From) / time.Duration(g.Count-1)
+	return between <= seldom && quiet <= max(degradedWithin/4, min(3*between, seldom+degradedWithin))
+}
+
+// recovered reports whether a later line says that what failed works again.
+func (g complainedNow) recovered() bool {
+	for i := g.Last + 1; i < g.log.story.Len(); i++ {
+		if g.log.story.Severity(i) <= logline.Plain && recovers.MatchString(g.log.story.Message(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// degraded is the trouble of a container that runs and complains of errors now; ok is false for one that does not.
+func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
+	all := l.complainsNow(h.now)
+	if len(all) == 0 {
+		return t, false
+	}
+	g := all[0]
+	said := l.story.ReasonAt(g.Last)
+	if said == "" || g.another && !blames(said) {
+		said = g.text
+	}
+	c := answer.Complaint{Container: l.container, Text: said, Another: g.another}
+	f := finding{cause: answer.AppUnhealthy, rule: "log-complains", weight: fair, container: l.container}
+	switch m, known := h.meaning(said); {
+	case known && m.ID == rbacDenied:
+		f.cause = answer.SecurityRefused
+	case knowledge.NoSpace.In(said) && !g.another:
+		f.cause = answer.DiskFull
+	case g.another:
+		f.cause = answer.DependencyDown
+	}
+	h.explained(&c)
+	f.cause = cmp.Or(c.Cause, f.cause)
+	if g.another {
+		n, _ := dependency(l.story.Text(g.Last))
+		n.place = cmp.Or(n.place, g.place)
+		f.fixes = n.fixes(h)
+	} else {
+		f.fixes = c.Fixes
+	}
+	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but its log repeats an error (%s): %s.", l.container, g.howOften(h.now), quoteAs(answer.RoleLog, said, quoted))
+	if g.Count == 1 {
+		f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but the last line of its log, %s ago, is an error: %s.", l.container, prose.Span(max(h.now.Sub(g.Until), 0)), quoteAs(answer.RoleLog, said, quoted))
+	}
+	if c.Means != "" {
+		f.because = append(f.because, c.Means)
+	}
+	repeats := []answer.Repeat{g.repeat(said)}
+	for _, other := range all[1:] {
+		if len(repeats) == mostRepeats {
+			break
+		}
+		if strings.Contains(said, other.text) || logline.Alike(said, other.text) {
+			continue
+		}
+		repeats = append(repeats, other.repeat(other.text))
+		f.because = append(f.because, fmt.Sprintf("It also logs (%s): %s.", other.howOften(h.now), quoteAs(answer.RoleNoted, other.text, kept)))
+	}
+	if l.seen != nil {
+		f.chain = links(l.seen)
+	} else {
+		f.chain = []answer.Link{{At: g.Until, Kind: "Log", Text: prose.Brief(said, kept)}}
+	}
+	f.fixes = append(f.fixes, h.inspect("read what it logs", h.kubectl("logs %s -c %s --since=10m", h.Pod.Name, l.container)))
+	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.container, Count: g.Count, First: g.From, Last: h.now}
+	t.Text = fmt.Sprintf("container %s runs and is ready, and fails at its work", l.container)
+	t.explain = func(id string) answer.Verdict {
+		v := f.verdict(id, l.container, nil)
+		v.Repeats = repeats
+		return v
+	}
+	return t, true
+}
+
+// rbacDenied is the entry of the knowledge base about what a service account may not do.
+const rbacDenied = "kube-apiserver.rbac-denied"
+
+// howOften says how often an error was logged, and since when.
+func (g complainedNow) howOften(now time.Time) string {
+	if g.Until.IsZero() || g.Count == 1 {
+		return prose.Times(g.Count)
+	}
+	last := "just now"
+	if ago := now.Sub(g.Until); ago >= time.Second {
+		last = prose.Span(ago) + " ago"
+	}
+	return fmt.Sprintf("%s since %s, last %s", prose.Times(g.Count), g.From.UTC().Format(time.TimeOnly), last)
+}
+
+func (g complainedNow) repeat(said string) answer.Repeat {
+	return answer.Repeat{Container: g.log.container, Text: prose.Brief(said, quoted), Count: g.Count, First: g.From, Last: g.Until}
+}
+
+// unanswered is the trouble of a container whose connections to a place are not answered again and again.
+func (h *inquiry) unanswered(run *history.Run) (t trouble, ok bool) {
+	first := map[string]*fact.Fact{}
+	for _, f := range run.Looks {
+		if h.now.Sub(f.Seen) > lookedLately {
+			continue
+		}
+		for _, d := range fact.Of[fact.Looked](f).Dialing {
+			before := first[d.Remote]
+			if before == nil && !d.Other {
+				first[d.Remote] = f
+			}
+			if before == nil || d.Other || f.Seen.Sub(before.Seen) < leastHang {
+				continue
+			}
+			n := needed{place: d.Remote, what: "no answer"}
+			at := d.Remote
+			finding := finding{
+				cause: answer.DependencyDown, rule: "dials-unanswered", weight: fair, container: run.Container, chain: links(before, f), fixes: n.fixes(h),
+				text: fmt.Sprintf("Container %s runs and its pod is Ready, but nobody answers its connections to %s.", run.Container, answer.MarkNeed(answer.Need{Place: at})),
+			}
+			t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: run.Container, Count: 1, First: before.Seen, Last: h.now, Text: fmt.Sprintf("container %s runs and is ready, and gets no answer from %s", run.Container, at)}
+			t.explain = func(id string) answer.Verdict { return finding.verdict(id, run.Container, nil) }
+			ok = true
+		}
+	}
+	return t, ok
+}
+
+// failsAtWork is the trouble of a pod that is Ready, whose containers' logs or sockets show that they fail at their work.
+func (h *inquiry) failsAtWork(container string) (trouble, bool) {
+	for _, name := range h.Containers() {
+		run := h.Last(name)
+		if run == nil || run.Exit != nil || h.IsInit(name) && !h.isSidecar(name) || h.IsEphemeral(name) || container != "" && container != name {
+			continue
+		}
+		if f, _ := run.Said(time.Time{}); f != nil && h.now.Sub(f.Seen) <= lookedLately {
+			look := fact.Of[fact.Looked](f)
+			l := logOf{container: name, story: h.read(look.Said), seen: f}
+			if len(look.SaidAt) == len(look.Said) {
+				l.at = look.SaidAt
+			}
+			if t, ok := h.degraded(l); ok {
+				return t, true
+			}
+		}
+		if t, ok := h.unanswered(run); ok {
+			return t, true
+		}
+	}
+	return trouble{}, false
+}
+
+// tested reports whether anything shows that a pod without symptoms does its work: a probe that passes, or a look
+// into each container that runs, not long ago.
+func (h *inquiry) tested(container string) bool {
+	looked := false
+	for _, name := range h.Containers() {
+		run := h.Last(name)
+		if run == nil || run.Exit != nil || container != "" && container != name {
+			continue
+		}
+		if spec := h.Spec(name); spec != nil && (spec.ReadinessProbe != nil || spec.LivenessProbe != nil || spec.StartupProbe != nil) {
+			return true // it would have a symptom otherwise
+		}
+		n := len(run.Looks)
+		if n == 0 || fact.Of[fact.Looked](run.Looks[n-1]).Error != "" || h.now.Sub(run.Looks[n-1].Seen) > lookedLately {
+			return false
+		}
+		looked = true
+	}
+	return looked
+}
+
+// Log is what somebody read of the log of a container that runs, oldest line first, with when each line was written.
+type Log struct {
+	Container string
+	Lines     []string
+	At        []time.Time
+}
+
+// Degrade adds to an answer about a Ready pod without symptoms of which its log complains now. What it names that
+// does not answer is among the answer's Reaches then. It reports whether there is anything.
+func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
+	h := &inquiry{History: history.New(fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil, nil, nil), now: a.AsOf, knowledge: knowledge.Embedded()}
+	h.Object = pod
+	if len(a.Symptoms) != 1 || a.Symptoms[0].Kind != answer.Healthy && a.Symptoms[0].Kind != answer.Degraded || a.Verdicts[0].Cause != answer.None && a.Symptoms[0].Kind == answer.Healthy {
+		return false
+	}
+	for _, log := range logs {
+		l := logOf{container: log.Container}
+		l.story, l.at = words.ReadLong(log.Lines, log.At)
+		t, ok := h.degraded(l)
+		if !ok {
+			continue
+		}
+		t.ID = a.Symptoms[0].ID
+		v := t.explain(t.ID)
+		h.soften(&v)
+		v.Text = strings.TrimSpace(v.Text)
+		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
+		for _, r := range v.Repeats {
+			if n, ok := dependency(r.Text); ok && n.place != "" && !slices.ContainsFunc(a.Reaches, func(known answer.Reach) bool { return known.Place == n.place }) {
+				a.Reaches = append([]answer.Reach{{Container: r.Container, Place: n.place, How: answer.ReachSaid, Text: prose.Brief(r.Text, kept), Said: prose.Brief(r.Text, kept)}}, a.Reaches...)
+			}
+			if !slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Container == r.Container }) {
+				a.Complaints = append(a.Complaints, answer.Complaint{Container: r.Container, Text: r.Text, Another: blames(r.Text)})
+			}
+		}
+		return true
+	}
+	return false
+}
