@@ -263,6 +263,9 @@ func chainRows(chain []Link, wide bool) []Row {
 		r := Row{Kind: RowLink, At: l.At, Text: l.Text, Facts: []fact.ID{l.Fact}}
 		if wide {
 			r.Tag = fmt.Sprintf("[%s #%d]", l.Kind, l.Fact)
+			if l.Fact == 0 { // of the API
+				r.Tag = fmt.Sprintf("[%s]", l.Kind)
+			}
 		} else {
 			r.Text = brief(l)
 		}
