@@ -7,8 +7,11 @@
 // programs mean by their messages it is given as [Hints]. All functions are pure.
 //
 //	story.go      what a Story holds; Parse
-//	format.go     the formats of loggers: what they put around a message
-//	members.go    the members of a line in JSON or logfmt
+//	format.go     what loggers put around a message, whatever their format
+//	members.go    what the members of a line in JSON or logfmt say
+//	json.go, logfmt.go, zap.go, nginx.go, apache.go, erlang.go, ruby.go, python.go, dotnet.go  a format each; testdata/formats
+//	              has logs of these and others, with how they are read
+//	requests.go   what servers log of each request
 //	severity.go   how severe a line is, by itself and by those above it
 //	frames.go     which lines are a stack's, a table's or of a crash report
 //	groups.go     lines that say the same, counted, with when the first and the last of them was said

@@ -2,7 +2,6 @@ package logline
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -43,15 +42,6 @@ var leveled = []struct {
 	{regexp.MustCompile(`^(\[\w+\])\[\w+\] (?:\[\S+:\d+\] )?`), "$1 "},
 }
 
-// proxied is what nginx tells of a request beside its upstream.
-var proxied = regexp.MustCompile(`, (client|server|request|host|referrer): (\"[^\"]*\"|[^,]*)`)
-
-// escaped fits a stack whose ends of lines were escaped, as Apache logs what PHP says.
-var escaped = regexp.MustCompile(`\\n(Stack trace:|#0 |\s+at |\\tat ).*$`)
-
-// ofErlang fits the line with which Erlang's runtime ends, and the sentence in its term that says why.
-var ofErlang = regexp.MustCompile(`^(?:\{")?(Kernel pid terminated|Runtime terminating during boot|init terminating in do_boot)(?:",\w+,"| \().*?"([A-Z][^"\\]* [^"\\]*)\\?".*$`)
-
 // Message returns what a line of a log says, without what a logger put before it: of a line in
 // JSON or logfmt its message and its reason.
 func Message(line string) string {
@@ -66,11 +56,7 @@ func message(line string) (text string, m map[string]string) {
 	if text := structured(m); text != "" {
 		return text, m
 	}
-	if at := strings.LastIndex(line, "\t{"); at > 0 { // of zap's console
-		if why := structured(members(line[at+1:])); why != "" {
-			line = line[:at] + ": " + why
-		}
-	}
+	line = zapConsole(line)
 	line = escaped.ReplaceAllString(proxied.ReplaceAllString(hashed(line), ""), "")
 	line = ofErlang.ReplaceAllString(line, "$1: $2")
 	for range 4 {
@@ -84,26 +70,6 @@ func message(line string) (text string, m map[string]string) {
 		line = short
 	}
 	return line, m
-}
-
-// hash and entry are what Ruby writes of a hash behind what is said, and an entry of it.
-var (
-	hash  = regexp.MustCompile(` ?\{:?"?\w+"?(=>|: ).*\}$`)
-	entry = regexp.MustCompile(`:(\w+)(?:=>|: )("(?:[^"\\]|\\.)*"|[^,}]*)`)
-)
-
-// hashed is a line that ends with a hash of Ruby's that has a reason, with no more of it than that.
-func hashed(line string) string {
-	at := hash.FindStringIndex(line)
-	if at == nil {
-		return line
-	}
-	for _, e := range entry.FindAllStringSubmatch(line[at[0]:], -1) {
-		if e[1] == "message" || slices.Contains(reasonsIn, e[1]) {
-			return line[:at[0]] + ": " + unquoted(e[2])
-		}
-	}
-	return line
 }
 
 // colour fits what a terminal takes for a colour.

@@ -2,7 +2,6 @@ package logline
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -34,20 +33,3 @@ func IsFrame(before, text string) bool {
 
 // isFrame is the same of lines that were read.
 func isFrame(before, l *line) bool { return l.framed || belowFile(before.text, l.text) }
-
-// belowFile reports whether a line is the source below a place in a traceback of Python's.
-func belowFile(before, text string) bool {
-	return strings.HasPrefix(text, "    ") && strings.HasPrefix(strings.TrimSpace(before), `File "`)
-}
-
-// class fits what may be the line below a traceback.
-var class = regexp.MustCompile(`^[A-Za-z_][\w.]*(: |$)`)
-
-// belowTraceback reports whether a line is the one that a traceback of Python's ends with.
-func belowTraceback(lines []string, i int) bool {
-	if i < 2 || !strings.HasPrefix(lines[i-1], "  ") || !class.MatchString(lines[i]) {
-		return false
-	}
-	// The place, its source, and what of that is underlined.
-	return slices.ContainsFunc(lines[max(0, i-3):i], func(line string) bool { return strings.HasPrefix(line, `  File "`) })
-}

@@ -1,11 +1,8 @@
 package logline
 
 import (
-	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,9 +15,6 @@ var (
 	levelsIn  = []string{"level", "log.level", "severity", "lvl", "levelname", "level_name", "loglevel", "s"}
 )
 
-// pair is one member in logfmt.
-var pair = regexp.MustCompile(`(?:^|\s)([\w.@-]+)=("(?:[^"\\]|\\.)*"?|\S*)`)
-
 // members reads a line that is an object in JSON, or logfmt with a level or a message; nil for another.
 func members(line string) map[string]string {
 	if strings.HasPrefix(line, "{") {
@@ -29,69 +23,7 @@ func members(line string) map[string]string {
 	if !strings.Contains(line, "level=") && !strings.Contains(line, "msg=") {
 		return nil
 	}
-	m := map[string]string{}
-	for _, p := range pair.FindAllStringSubmatch(line, -1) {
-		m[p[1]] = unquoted(p[2])
-	}
-	return m
-}
-
-func membersOfObject(line string) map[string]string {
-	var object map[string]any
-	if json.Unmarshal([]byte(line), &object) != nil {
-		return nil
-	}
-	m := map[string]string{}
-	for name, value := range object {
-		switch v := value.(type) {
-		case string:
-			m[strings.ToLower(name)] = v
-		case float64:
-			if slices.Contains(levelsIn, name) {
-				m[name] = strconv.FormatFloat(v, 'f', -1, 64)
-			}
-		case map[string]any:
-			if name == "fields" { // of Rust's tracing
-				name = "message"
-			}
-			within(m, strings.ToLower(name), v)
-		}
-	}
-	return m
-}
-
-// within adds what the object under a name has: {"error": {"message": …}}, {"attr": {"error": …}}.
-func within(m map[string]string, name string, object map[string]any) {
-	switch message := object["message"].(type) {
-	case string:
-		m[name] = message
-	case map[string]any:
-		within(m, name, message)
-	}
-	if text, ok := object["msg"].(string); ok && m[name] == "" {
-		m[name] = text
-	}
-	for _, inner := range append(slices.Clone(reasonsIn), stacksIn...) {
-		switch v := object[inner].(type) {
-		case string:
-			m[inner] = cmp.Or(m[inner], v)
-		case map[string]any:
-			for _, name := range []string{"errmsg", "message", "msg"} {
-				if text, ok := v[name].(string); ok {
-					m[inner] = cmp.Or(m[inner], text)
-				}
-			}
-		}
-	}
-}
-
-// unquoted returns the value of a member in logfmt.
-func unquoted(value string) string {
-	var text string
-	if strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &text) == nil {
-		return text
-	}
-	return strings.Trim(value, `"`)
+	return membersOfLogfmt(line)
 }
 
 // structured words the members of a line; empty where they have neither message nor reason.

@@ -142,10 +142,6 @@ func (s *Story) Root() string {
 	return s.lines[at].text
 }
 
-// upshot fits what a runtime says of its end where that is but what came of something that
-// was said before: Erlang's, of its supervisors, and billiard's, which Celery tries again by.
-var upshot = expr(`(?i)\bkernel pid terminated\b(?:[^:]|$)|\binit terminating in do_boot\b(?:[^:]|$)|\bboot failed$|\bapplication:? \S+ exited with reason:|^crash dump is being written to:|^runtime terminating during boot\b(?:[^:]|$)|\bRestartFreqExceeded\b|^compilation failed in require\b|^begin failed--compilation aborted\b`)
-
 // onlyFailed fits what says that something failed, or ended, and no more.
 var onlyFailed = expr(`(?i)\b(?:unexpected|unhandled|uncaught|unknown) (?:exception|error)[.:!]?$|(?-i)^Error: \w{1,20}(\(\w+\))?$|^(\d+ )?errors?$|^(\[\w+\] *)?(\S+ ?: )*(?i:could not|cannot|unable to|failed to) (create|start|launch|initiali[sz]e|boot|run|open) [A-Za-z() ]{1,40}\.?$|(?i)\bfailed (running|starting|executing)\b[^:]{0,40}$|\bprogram will exit\b|\*\*\* .*\bError \d+$|(?i)\bsee (the )?((previous|above|preceding) (messages?|errors?|logs?)|(stack ?trace|logs?|errors?|output|messages?)( above)? for (the )?(root )?(causes?|details?|reasons?))\b|\bfail(ed|ure)? to \w+ (all|any|some|one or more)( of)?( the)? \w+$|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( (with )?\d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$|(?i)\b(?:could not|cannot|unable to) (?:start|run|launch) [^.:]{1,40}\. [\w ]{1,30} (?:is|was) not (?:configured|available|initiali[sz]ed|running|started|loaded)\.?$`)
 

@@ -64,29 +64,6 @@ var poor = expr(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\
 // noJVM fits what the JVM's launcher says after it has said why.
 var noJVM = expr(`^Error: (?:Could not create the Java Virtual Machine|A fatal exception has occurred)`)
 
-// access fits what servers log of every request, in the form of Apache's and its like.
-var access = expr(`"[A-Z]+ \S+ HTTP/\d`)
-
-var (
-	// requestLogged fits the same of those that log objects: a message that says no more than that there was
-	// a request, whatever its level (pino-http and Caddy call one that was answered with 5xx an error).
-	requestLogged = expr(`"(?:msg|message)": ?"(?i:(?:(?:http|incoming|handled|finished|completed|processed|served|access|api) )?(?:request|response|access)(?: (?:completed|finished|handled|processed|served|done|errored|log))?)"`)
-	// withError fits one of these that has what went wrong beside it.
-	withError = regexp.MustCompile(`"(?:err|error|exception)": ?(?:"[^"]|\{)`)
-)
-
-// IsRequest reports whether a line is what a server logs of each request, and no more.
-func IsRequest(line string) bool {
-	return access.MatchString(line) || requestLogged.MatchString(line) && nothingElse(line)
-}
-
-// aRequest reports whether an object tells of a request and of nothing that went wrong but its status.
-func (l *line) aRequest() bool { return l.raw.Fits(requestLogged) && nothingElse(l.text) }
-
-func nothingElse(line string) bool {
-	return !withError.MatchString(line) || strings.Contains(line, "failed with status code ")
-}
-
 // weigh gives each line its severity. What is indented below an error belongs to it, and what stands below the
 // usage of a command does to that.
 func (s *Story) weigh() {
@@ -131,24 +108,6 @@ func (s *Story) weigh() {
 // wrapped is how long a line is at least that was broken for want of room.
 const wrapped = 50
 
-// category fits the line that .NET's logger puts above what it says.
-var category = expr(`^(crit|fail|warn|info|dbug|trce): [\w.]+\[\d+\]$`)
-
-// mostBelow is how severe a line can be that stands below one, which is more than a line where .NET's
-// logger puts the level above what it says.
-func mostBelow(line string) Severity {
-	if !strings.HasSuffix(line, "]") {
-		return Raised
-	}
-	switch m := category.FindStringSubmatch(line); {
-	case m == nil, m[1] == "crit", m[1] == "fail":
-		return Raised
-	case m[1] == "warn":
-		return Warning
-	}
-	return Plain
-}
-
 var (
 	// opensHelp fits the line above how a command is used or what can be done, helps one that is
 	// nothing but such advice.
@@ -187,19 +146,6 @@ func (s *Story) alone(i int) Severity {
 		}
 	}
 	return s.worded(l)
-}
-
-// endsTraceback is [belowTraceback] of a line of the log.
-func (s *Story) endsTraceback(i int) bool {
-	if i < 2 || !strings.HasPrefix(s.lines[i-1].text, "  ") {
-		return false
-	}
-	from := max(0, i-3)
-	var around [4]string
-	for j := from; j <= i; j++ {
-		around[j-from] = s.lines[j].text
-	}
-	return belowTraceback(around[:i-from+1], i-from)
 }
 
 // aboutTheEnd reports whether a line tells where something was, or that the program ends, and nothing of why.

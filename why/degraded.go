@@ -267,7 +267,7 @@ func (h *inquiry) tested(container string) bool {
 		if run == nil || run.Exit != nil || container != "" && container != name {
 			continue
 		}
-		if spec := h.Spec(name); spec != nil && (spec.ReadinessProbe != nil || spec.LivenessProbe != nil || spec.StartupProbe != nil) {
+		if spec := h.Spec(name); spec != nil && hasProbe(*spec) {
 			return true // it would have a symptom otherwise
 		}
 		n := len(run.Looks)
@@ -277,6 +277,10 @@ func (h *inquiry) tested(container string) bool {
 		looked = true
 	}
 	return looked
+}
+
+func hasProbe(c v1.Container) bool {
+	return c.ReadinessProbe != nil || c.LivenessProbe != nil || c.StartupProbe != nil
 }
 
 // Log is what somebody read of the log of a container that runs, oldest line first, with when each line was written.
@@ -315,6 +319,9 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 			}
 		}
 		return true
+	}
+	if v := &a.Verdicts[0]; !slices.ContainsFunc(pod.Spec.Containers, hasProbe) && v.Certainty == answer.Unknown && slices.ContainsFunc(logs, func(l Log) bool { return len(l.Lines) > 0 }) {
+		v.Say(answer.Parts{Subject: subject(v.Container), What: "Kubernetes reports no problem, and its log complains of nothing now; nothing tests this pod: its containers have no probe."})
 	}
 	return false
 }

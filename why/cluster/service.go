@@ -150,7 +150,7 @@ var ordinal = regexp.MustCompile(`^(.*?\D)(\d+)$`)
 // empty where none has such a one.
 func otherMember(pods []v1.Pod, key, want string) string {
 	m := ordinal.FindStringSubmatch(want)
-	if m == nil {
+	if m == nil || ofAll.MatchString(key) {
 		return ""
 	}
 	for _, p := range pods {
