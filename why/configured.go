@@ -45,7 +45,7 @@ func (h *inquiry) configuredBy(v *answer.Verdict) {
 	}
 	command := h.kubectl("get pod %s -o yaml", h.Pod.Name)
 	if len(maps) > 0 {
-		command = h.kubectl("get configmap %s -o yaml", strings.Join(maps, " "))
+		command = h.kubectl("get configmap %s -o yaml --ignore-not-found", strings.Join(maps, " ")) // an optional one may be missing
 	}
 	v.Fixes = append(v.Fixes, kubectl.Inspect(fmt.Sprintf("compare its words with what configures container %s: %s", c.Name, prose.Some(all)), command).As(answer.StepCompare, nil))
 }

@@ -34,9 +34,8 @@ func (h *inquiry) away() []trouble {
 		s.Text = "its node was away for " + prose.Span(last.Sub(o.From))
 		f := o.finding(h.now, last, h.Facts)
 		f.text += " While a node does not report, the control plane calls it and its pods Unknown or not Ready."
-		f.fixes = []answer.Fix{{Text: "see what else the node remembers", Command: "kubectl why node/NODE", Risk: answer.Inspect}}
 		if h.Object != nil && h.Object.Spec.NodeName != "" {
-			f.fixes[0].Command = "kubectl why node/" + h.Object.Spec.NodeName
+			f.fixes = []answer.Fix{h.inspect("see what else the node remembers", "kubectl why node/"+h.Object.Spec.NodeName)}
 		}
 		all = append(all, trouble{s, func(id string) answer.Verdict { return f.verdict(id, "", nil) }})
 	}

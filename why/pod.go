@@ -137,11 +137,11 @@ func (h *inquiry) refusal(at *fact.Fact, b fact.Refused) finding {
 		if f.cause, f.text = answer.UnderPressure(pressures); f.cause == answer.CauseUnknown {
 			f.certainty = answer.Unknown
 		}
-		node := "NODE"
+		see := "kubectl get nodes"
 		if h.Object != nil && h.Object.Spec.NodeName != "" {
-			node = h.Object.Spec.NodeName
+			see = "kubectl why node/" + h.Object.Spec.NodeName
 		}
-		f.fixes = []answer.Fix{h.inspect("see how the node is, and which pods went for it", "kubectl why node/"+node)}
+		f.fixes = []answer.Fix{h.inspect("see how the node is, and which pods went for it", see)}
 	case strings.HasPrefix(b.Reason, "OutOf"):
 		f.cause = answer.InsufficientResources
 	case b.Reason == "NodeName", b.Reason == "NodePorts", b.Reason == "NodeAffinity", b.Reason == "PodOSSelectorNodeLabelDoesNotMatch", b.Reason == "PodOSNotSupported", b.Reason == "Taint":

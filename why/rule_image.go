@@ -2,10 +2,12 @@ package why
 
 import (
 	"fmt"
+	"strings"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 )
 
 // The functions below say why there is no image, in the words of registries and of
@@ -40,10 +42,20 @@ func imageUnreachable(c notStarted) *finding {
 	if c.reason != "RegistryUnavailable" && !c.says(knowledge.RegistryAway) {
 		return nil
 	}
-	return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: its registry does not answer", c.h.inspect("ask the registry from the node", "curl -sI https://REGISTRY/v2/"), loadImage)
+	return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: its registry does not answer", kubectl.OnNode("ask the registry from the node", "curl -sI https://"+registryOf(fact.Of[fact.ImageFailed](c.fact).Image)+"/v2/"), loadImage)
 }
 
-var loadImage = answer.Fix{Text: "load it onto the node", Command: "whylet image load IMAGE.tar", Risk: answer.Safe}
+var loadImage = answer.Fix{Text: "load it onto the node by hand, where there is an archive of it", Risk: answer.Safe}
+
+// registryOf returns the host that an image is pulled from: the first part of its name where that may be a
+// host, else that of Docker Hub (github.com/distribution/reference, splitDockerDomain).
+func registryOf(image string) string {
+	host, _, found := strings.Cut(image, "/")
+	if found && (strings.ContainsAny(host, ".:") || host == "localhost") {
+		return host
+	}
+	return "registry-1.docker.io"
+}
 
 func (c notStarted) image(cause answer.Cause, w weight, certainty answer.Certainty, what string, fixes ...answer.Fix) *finding {
 	failed := fact.Of[fact.ImageFailed](c.fact)

@@ -48,7 +48,7 @@ func probeSidecarAnswered(p *probing) *finding {
 	f := &finding{
 		cause: answer.MeshSidecarAnswered, weight: strong, chain: p.chain(),
 		text:  fmt.Sprintf("The %d was not the application's: %s answers on port %d (%s), in place of container %s.", ev.Status, proxy, p.port(), how, p.run.Container),
-		fixes: append([]answer.Fix{p.h.inside("ask the application itself", p.run.Container, "wget -S -O- http://127.0.0.1:PORT/")}, p.h.logsFix(p.run)...),
+		fixes: append([]answer.Fix{p.h.inside("ask the application itself", p.run.Container, fmt.Sprintf("wget -S -O- http://127.0.0.1:%d/", p.port()))}, p.h.logsFix(p.run)...),
 	}
 	at, look, ok := p.look()
 	if ok && p.appSilent(look) {

@@ -26,7 +26,7 @@ func startConfig(c notStarted) *finding {
 	kind, name := c.h.missingObject(c.message)
 	return &finding{
 		cause: answer.ConfigMissing, weight: certain, certainty: answer.Recorded, chain: c.chain(), text: text,
-		fixes: []answer.Fix{c.h.inspect("see what is there", c.h.kubectl("get %s %s -o yaml", kind, name)), {Text: "create it, or add the key: the container starts by itself then", Risk: answer.Safe}},
+		fixes: []answer.Fix{c.h.inspect("see what is there", c.h.kubectl("get %s %s -o yaml --ignore-not-found", kind, name)), {Text: "create it, or add the key: the container starts by itself then", Risk: answer.Safe}},
 	}
 }
 

@@ -189,7 +189,7 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 				break
 			}
 		}
-		f.fixes = []answer.Fix{h.inspect("see what is there", h.kubectl("get %s %s", kind, name)), {Text: "create it: the pod starts by itself then", Risk: answer.Safe}}
+		f.fixes = []answer.Fix{h.inspect("see what is there", h.kubectl("get %ss", kind)), {Text: "create it: the pod starts by itself then", Risk: answer.Safe}}
 	default:
 		f.cause, f.text = answer.VolumeFailed, fmt.Sprintf("A volume of the pod cannot be set up: %s.", message)
 		f.fixes = []answer.Fix{h.describeFix()}

@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/paint"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -18,6 +19,11 @@ var formats = []string{"text", "wide", "json", "yaml", "markdown", "junit", "htm
 
 // write prints the answers: one of them as an Answer, several as a list.
 func (o *options) write(answers []answer.Answer, list bool) error {
+	if flags := o.askedOf(); flags != "" {
+		for i := range answers {
+			kubectl.Against(&answers[i], flags)
+		}
+	}
 	switch o.output {
 	case "text", "wide":
 		return o.writeText(answers)
@@ -35,6 +41,19 @@ func (o *options) write(answers []answer.Answer, list bool) error {
 		return o.writeData(answers[0])
 	}
 	return o.writeData(serve.NewList(answers))
+}
+
+// askedOf are the flags that name what is asked in place of a cluster.
+func (o *options) askedOf() string {
+	switch {
+	case o.dump != "":
+		return kubectl.Quote("--dump", o.dump)
+	case o.history != "":
+		return kubectl.Quote("--file", o.history)
+	case o.dataDir != "":
+		return kubectl.Quote("--data-dir", o.dataDir)
+	}
+	return ""
 }
 
 // writeData prints a body as JSON or YAML.
