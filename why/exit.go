@@ -198,6 +198,9 @@ func (e ending) graceUsed(kill fact.Kill) (answer.Note, bool) {
 			return answer.Note{Cause: answer.HookFailed, Facts: []fact.ID{hook.ID}, Text: fmt.Sprintf("the preStop hook of container %s failed%s", e.run.Container, afterSpan(b.Took))}, true
 		}
 	}
+	if kill.GraceSeconds < 1 {
+		return answer.Note{}, false // it was given no time to end
+	}
 	text := fmt.Sprintf("container %s did not end on its stop signal within %d s, so the node killed it: exit code 137 comes from that", e.run.Container, kill.GraceSeconds)
 	if shellInFront(e.spec) {
 		// Shells put the last command in their own place, most of them and mostly.

@@ -45,6 +45,8 @@ func Overview(all []Answer, s Style) string {
 	switch {
 	case len(all) == 0:
 		w.WriteString("There are no pods.\n")
+	case w.Len() == 0 && well == 1:
+		w.WriteString("The only pod is well or done.\n")
 	case w.Len() == 0:
 		fmt.Fprintf(&w, "All %s are well or done.\n", prose.Plural(well, "pod"))
 	case well > 0:

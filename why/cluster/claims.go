@@ -7,6 +7,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
 )
 
 // Storage is what the API server knows of volumes in a pod's namespace; a part is nil
@@ -81,6 +85,55 @@ func (s Storage) waits(claim *v1.PersistentVolumeClaim) string {
 		return fmt.Sprintf("asks for the StorageClass %q, whose volumes are made by hand, and no PersistentVolume that is there fits", *class)
 	}
 	return fmt.Sprintf("waits for %s, the provisioner of its StorageClass %q", s.Classes.Items[i].Provisioner, *class)
+}
+
+// steps say what to do about the first of a pod's claims that keeps it from a node.
+func (s Storage) steps(pod *v1.Pod) []answer.Fix {
+	if s.Claims == nil {
+		return []answer.Fix{{Text: "create the claim that is missing, or a volume that fits it", Risk: answer.Safe}}
+	}
+	var others []string
+	for _, c := range s.Claims.Items {
+		others = append(others, c.Name)
+	}
+	for _, name := range ClaimNames(pod) {
+		i := slices.Index(others, name)
+		if i >= 0 && s.waits(&s.Claims.Items[i]) == "" {
+			continue
+		}
+		if i >= 0 {
+			return s.volumeSteps(&s.Claims.Items[i])
+		}
+		steps := []answer.Fix{{Text: fmt.Sprintf("create claim %s", name), Risk: answer.Safe}}
+		if near := prose.Nearest(name, others); near != "" {
+			steps = append([]answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("name claim %s, which exists, in place of %s, if that is meant", near, name))}, steps...)
+		}
+		return steps
+	}
+	return nil
+}
+
+// volumeSteps say how a claim that exists gets a volume.
+func (s Storage) volumeSteps(claim *v1.PersistentVolumeClaim) []answer.Fix {
+	see := kubectl.Inspect("see what its provisioner said last", kubectl.Command(claim.Namespace, "describe pvc %s", claim.Name))
+	class := claim.Spec.StorageClassName
+	if s.Classes == nil || class == nil || *class == "" {
+		return []answer.Fix{{Text: fmt.Sprintf("create a PersistentVolume that fits claim %s", claim.Name), Risk: answer.Safe}}
+	}
+	var others []string
+	for _, c := range s.Classes.Items {
+		others = append(others, c.Name)
+		if c.Name == *class && c.Provisioner != noProvisioner {
+			return []answer.Fix{see}
+		}
+	}
+	if slices.Contains(others, *class) {
+		return []answer.Fix{{Text: fmt.Sprintf("create a PersistentVolume of class %s that fits claim %s", *class, claim.Name), Risk: answer.Safe}}
+	}
+	if near := prose.Nearest(*class, others); near != "" {
+		return []answer.Fix{{Text: fmt.Sprintf("make claim %s anew with StorageClass %s, which exists, in place of %s, if that is meant: a claim's class cannot be changed", claim.Name, near, *class), Risk: answer.Destructive}}
+	}
+	return []answer.Fix{{Text: fmt.Sprintf("create StorageClass %s, or make claim %s anew with one that exists", *class, claim.Name), Risk: answer.Safe}}
 }
 
 // noProvisioner stands in classes whose volumes nobody makes

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -55,7 +56,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 			f.Text += claims + ". The scheduler says: "
 		}
 		f.Text += message
-		f.Fixes = []answer.Fix{kubectl.Inspect("see the claims", kubectl.Command(pod.Namespace, "get pvc,pv,storageclass")), {Text: "create the claim, or a volume that fits it, or the StorageClass that is to make one", Risk: answer.Safe}}
+		f.Fixes = append([]answer.Fix{kubectl.Inspect("see the claims", kubectl.Command(pod.Namespace, "get pvc,pv,storageclass"))}, around.Storage.steps(pod)...)
 	case says(knowledge.NoRoom):
 		f.Cause, f.Text = answer.InsufficientResources, "No node has room for what the pod requests: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), kubectl.EditTemplate(pod.Namespace, pod, "request less"+requested(pod, message)+", or add a node")}
@@ -64,7 +65,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		f.Fixes = []answer.Fix{kubectl.Inspect("see who has it", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`), kubectl.EditTemplate(pod.Namespace, pod, "do without hostPort (a Service needs none), or choose another")}
 	case says(knowledge.Cordoned) && !says(knowledge.LabelsDiffer, knowledge.Tainted):
 		f.Cause, f.Text = answer.NoMatchingNode, "The nodes that could take the pod are cordoned, so no new pods are placed there: "+message
-		f.Fixes = []answer.Fix{kubectl.Inspect("see which", "kubectl get nodes"), {Text: "let pods be placed there again", Command: "kubectl uncordon NODE", Risk: answer.Safe}}
+		f.Fixes = []answer.Fix{kubectl.Inspect("see which", "kubectl get nodes"), {Text: "let pods be placed there again", Command: uncordon(around.Nodes), Risk: answer.Safe}}
 	case says(knowledge.Tainted) && !says(knowledge.LabelsDiffer):
 		keptOut(&f, pod, around, message)
 	case says(knowledge.LabelsDiffer, knowledge.Tainted, knowledge.NodesDiffer):
@@ -74,6 +75,17 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		return unknown(fmt.Sprintf("No node can take the pod: %s", message), "The scheduler's words fit no cause that is known here.", describe(pod))
 	}
 	return f
+}
+
+// uncordon is the command for the nodes that are cordoned; empty where none is known.
+func uncordon(nodes []v1.Node) string {
+	command := ""
+	for i := range nodes {
+		if nodes[i].Spec.Unschedulable {
+			command = cmp.Or(command, "kubectl uncordon") + " " + nodes[i].Name
+		}
+	}
+	return command
 }
 
 // ofNodes is what labels a pod's nodeSelector asks for, in brackets.

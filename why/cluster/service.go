@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,24 +77,45 @@ func selectorFinding(service *v1.Service, pods []v1.Pod, others []v1.Service) an
 		}
 		return f
 	}
-	for k, want := range service.Spec.Selector {
-		var values []string
-		for _, p := range pods {
-			if v, ok := p.Labels[k]; ok && v != want && !slices.Contains(values, v) {
-				values = append(values, v)
-			}
-		}
-		slices.Sort(values)
-		if len(values) > 0 {
-			f.Text += fmt.Sprintf(" It wants %s=%s; there are pods with %s=%s.", k, want, k, strings.Join(values[:min(len(values), 5)], ", "))
-		}
-	}
+	f.Text += nearestPod(service, pods)
 	space := "kubectl -n " + service.Namespace
 	f.Fixes = []answer.Fix{
 		{Text: "compare the labels of the pods", Command: space + " get pods --show-labels", Risk: answer.Inspect},
 		{Text: "correct the selector of the Service, or the labels of the pods' template", Command: space + " edit service " + service.Name, Risk: answer.Safe},
 	}
 	return f
+}
+
+// nearestPod words which labels the pod lacks that has most of those that a Service selects.
+func nearestPod(service *v1.Service, pods []v1.Pod) string {
+	var nearest *v1.Pod
+	most := 0
+	for i := range pods {
+		n := 0
+		for k, want := range service.Spec.Selector {
+			if v, ok := pods[i].Labels[k]; ok && v == want {
+				n += 2
+			} else if ok {
+				n++
+			}
+		}
+		if n > most {
+			most, nearest = n, &pods[i]
+		}
+	}
+	if nearest == nil {
+		return ""
+	}
+	var differs []string
+	for _, k := range slices.Sorted(maps.Keys(service.Spec.Selector)) {
+		switch v, ok := nearest.Labels[k]; {
+		case !ok:
+			differs = append(differs, "no label "+k)
+		case v != service.Spec.Selector[k]:
+			differs = append(differs, fmt.Sprintf("%s=%s in place of %s", k, v, service.Spec.Selector[k]))
+		}
+	}
+	return fmt.Sprintf(" Pod %s comes nearest: it has %s.", nearest.Name, strings.Join(differs, " and "))
 }
 
 // ofAll fits the labels that all pods of a release share.

@@ -1,5 +1,10 @@
 package prose
 
+import (
+	"slices"
+	"strings"
+)
+
 // Distance counts the letters to insert, remove or replace to make b of a
 // (Levenshtein).
 func Distance(a, b string) int {
@@ -19,4 +24,33 @@ func Distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Nearest returns the name that differs least from another, in a third of its letters at most, in one at least or
+// in two that changed places; empty where none does. An equal one is no other.
+func Nearest(name string, all []string) (best string) {
+	const longest = 253 // of an object's name
+	least := max(1, len(name)/3) + 1
+	for _, one := range all {
+		if one == name || len(one) > longest || len(name) > longest {
+			continue
+		}
+		d := Distance(strings.ToLower(name), strings.ToLower(one))
+		if d == 2 && sameLetters(name, one) {
+			d = 1
+		}
+		if d < least || d == least && best != "" && one < best {
+			least, best = d, one
+		}
+	}
+	return best
+}
+
+func sameLetters(a, b string) bool {
+	of := func(s string) string {
+		letters := []byte(s)
+		slices.Sort(letters)
+		return string(letters)
+	}
+	return of(a) == of(b)
 }
