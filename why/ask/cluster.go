@@ -106,6 +106,7 @@ func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) 
 	defer cancel()
 	all, err := q.ask(ctx, t)
 	q.showLines(ctx, all)
+	q.meant(ctx, all)
 	c.options.Known.inform(ctx, c.client, all)
 	return answer.Redacted(all), err
 }
@@ -125,14 +126,18 @@ func (q *question) answers(ctx context.Context, t Target) ([]answer.Answer, erro
 	if t.Kind != "pod" {
 		asked := *q
 		asked.top = true
-		return asked.workload(ctx, t)
+		all, err := asked.workload(ctx, t)
+		if apierrors.IsNotFound(err) && len(all) == 0 {
+			return q.forgotten(ctx, t)
+		}
+		return all, q.orMeant(ctx, t, err)
 	}
 	pod, err := q.client.CoreV1().Pods(q.space).Get(ctx, t.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return q.departed(ctx, t.Name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading pod %s/%s: %w", q.space, t.Name, err)
+		return nil, q.orMeant(ctx, t, fmt.Errorf("reading pod %s/%s: %w", q.space, t.Name, err))
 	}
 	asked := *q
 	asked.look = cluster.LooksWell(pod) // what does not show in its status its log and connections may

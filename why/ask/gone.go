@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/fromapi"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -41,12 +45,56 @@ func (q *question) departed(ctx context.Context, name string) ([]answer.Answer, 
 	found, err := q.remembered(ctx, q.about(name))
 	if len(found) > 0 {
 		newest := slices.MaxFunc(found, func(a, b answer.Answer) int { return a.Journal.From.Compare(b.Journal.From) })
+		q.existing(ctx, &newest)
 		return []answer.Answer{newest}, nil
 	}
 	if a, ok := q.departedFromAPI(ctx, name); ok {
+		q.existing(ctx, &a)
 		return []answer.Answer{a}, nil
 	}
-	return nil, errors.Join(err, q.notKnown(ctx, name))
+	known := q.notKnown(ctx, name)
+	if len(known.Near) == 0 {
+		if e := q.notThere(ctx, Target{Kind: "pod", Name: name}); len(e.Meant) > 0 || e.NoNamespace {
+			return nil, errors.Join(err, e)
+		}
+	}
+	return nil, errors.Join(err, known)
+}
+
+// forgotten answers about a workload that does not exist by its pods, where somebody remembers them or
+// events tell of them.
+func (q *question) forgotten(ctx context.Context, t Target) ([]answer.Answer, error) {
+	e := q.notThere(ctx, t)
+	kind := map[string]string{"deployment": "Deployment", "replicaset": "ReplicaSet", "statefulset": "StatefulSet", "daemonset": "DaemonSet", "job": "Job"}[t.Kind]
+	if kind == "" {
+		return nil, e
+	}
+	list, err := q.client.CoreV1().Events(q.space).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, e
+	}
+	var uid types.UID
+	var pod v1.Event // the newest of a pod of it
+	for _, one := range list.Items {
+		switch about := one.InvolvedObject; {
+		case about.Kind == kind && about.Name == t.Name:
+			uid = about.UID
+		case about.Kind == "Pod" && strings.HasPrefix(about.Name, t.Name+"-") && !one.LastTimestamp.Before(&pod.LastTimestamp):
+			pod = one
+		}
+	}
+	var all []answer.Answer
+	if uid != "" {
+		all = q.gone(ctx, answer.Subject{Kind: kind, Namespace: q.space, Name: t.Name, UID: uid})
+	}
+	if a, ok := q.departedFromAPI(ctx, pod.InvolvedObject.Name); ok && len(all) == 0 && uid != "" {
+		all = append(all, a)
+	}
+	if len(all) == 0 {
+		return nil, e
+	}
+	answer.WorstFirst(all)
+	return all[:1], nil
 }
 
 // departedFromAPI answers about a pod that is gone by what the API server still has of it.
@@ -70,7 +118,7 @@ func (q *question) remembered(ctx context.Context, about serve.Question) ([]answ
 }
 
 // notKnown names pods with names like it.
-func (q *question) notKnown(ctx context.Context, name string) error {
+func (q *question) notKnown(ctx context.Context, name string) *serve.NotKnownError {
 	e := &serve.NotKnownError{Namespace: q.space, Name: name}
 	space := ""
 	if q.options.Within {
@@ -96,14 +144,42 @@ func (q *question) notKnown(ctx context.Context, name string) error {
 func (q *question) gone(ctx context.Context, owner answer.Subject) []answer.Answer {
 	about := q.about(owner.Name)
 	about.Owner = owner.UID
-	if q.options.Front != nil {
-		all, _ := q.options.Front.Departed(ctx, about)
-		return all
-	}
-	lists, _ := fromAll[serve.List](ctx, q, about)
 	var all []answer.Answer
-	for _, list := range lists {
-		all = append(all, list.Items...)
+	if q.options.Front != nil {
+		all, _ = q.options.Front.Departed(ctx, about)
+	} else {
+		lists, _ := fromAll[serve.List](ctx, q, about)
+		for _, list := range lists {
+			all = append(all, list.Items...)
+		}
+	}
+	for i := range all {
+		kubectl.WithoutPod(&all[i])
 	}
 	return all
+}
+
+// existing takes out of an answer about a pod that is gone the commands about what does not exist any more: the
+// pod, and the workload where that is gone, too.
+func (q *question) existing(ctx context.Context, a *answer.Answer) {
+	kubectl.WithoutPod(a)
+	gone := map[Target]bool{}
+	for i := range a.Verdicts {
+		for j := range a.Verdicts[i].Fixes {
+			f := &a.Verdicts[i].Fixes[j]
+			kind, name, ok := kubectl.Edited(*f)
+			kind, known := Kind(kind)
+			if !ok || !known || kind == "pod" || kind == "node" || kind == "service" || kind == "cronjob" {
+				continue
+			}
+			t := Target{Kind: kind, Name: name}
+			if _, asked := gone[t]; !asked {
+				_, err := q.behind(ctx, t)
+				gone[t] = apierrors.IsNotFound(err)
+			}
+			if gone[t] {
+				f.Command = ""
+			}
+		}
+	}
 }

@@ -22,7 +22,7 @@ import (
 func (q *question) node(ctx context.Context, name string) ([]answer.Answer, error) {
 	node, err := q.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no node %s; kubectl get nodes lists them", name)
+		return nil, q.notThere(ctx, Target{Kind: "node", Name: name})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading node %s: %w", name, err)

@@ -1,8 +1,14 @@
 package ask
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"whylet.dev/whylet/why/prose"
 )
 
 // Target is what is asked about.
@@ -29,6 +35,26 @@ var kinds = map[string]string{
 	"node": "node", "nodes": "node", "no": "node",
 }
 
+// instead says about what to ask where a kind has no answer of its own.
+var instead = map[string]string{
+	"namespace":               "ask about everything in it: kubectl why --all -n NAME",
+	"ingress":                 "ask about the Services that it names (kubectl describe ingress NAME lists them): kubectl why service/NAME",
+	"horizontalpodautoscaler": "ask about what it scales (kubectl get hpa NAME shows it): kubectl why deployment/NAME",
+	"persistentvolumeclaim":   "ask about the pod that uses it (kubectl describe pvc NAME, at Used By): kubectl why pod/NAME",
+	"persistentvolume":        "ask about the pod that uses its claim (kubectl describe pvc CLAIM, at Used By): kubectl why pod/NAME",
+	"configmap":               "ask about a pod that reads it: kubectl why pod/NAME",
+	"secret":                  "ask about a pod that reads it: kubectl why pod/NAME",
+	"endpoints":               "ask about the Service: kubectl why service/NAME",
+	"endpointslice":           "ask about the Service: kubectl why service/NAME",
+	"networkpolicy":           "ask about a pod that it selects: kubectl why pod/NAME",
+	"serviceaccount":          "ask about a pod of it: kubectl why pod/NAME",
+	"resourcequota":           "ask about the workload that it keeps from pods: kubectl why deployment/NAME",
+	"event":                   "ask about what it is about: kubectl why pod/NAME",
+}
+
+// others are the names that kubectl knows such kinds by.
+var others = map[string]string{"ing": "ingress", "ingresses": "ingress", "hpa": "horizontalpodautoscaler", "pvc": "persistentvolumeclaim", "pv": "persistentvolume", "cm": "configmap", "ep": "endpoints", "netpol": "networkpolicy", "networkpolicies": "networkpolicy", "sa": "serviceaccount", "quota": "resourcequota", "ev": "event", "ns": "namespace"}
+
 // Kinds are what can be asked about, in the order in which people are told of them.
 var Kinds = []string{"pod", "deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob", "service", "node"}
 
@@ -38,6 +64,18 @@ func Kind(name string) (kind string, ok bool) {
 	name, _, _ = strings.Cut(strings.ToLower(name), ".")
 	kind, ok = kinds[name]
 	return kind, ok
+}
+
+// Namespace returns the namespace that is all that a command line names: ns/NAME, or ns NAME.
+func Namespace(args []string) (name string, ok bool) {
+	if len(args) == 1 {
+		kind, name, _ := strings.Cut(args[0], "/")
+		args = []string{kind, name}
+	}
+	if len(args) != 2 || args[1] == "" || strings.Contains(args[1], "/") || !slices.Contains([]string{"ns", "namespace", "namespaces"}, strings.ToLower(args[0])) {
+		return "", false
+	}
+	return args[1], true
 }
 
 // ParseTargets reads NAME…, KIND/NAME… or KIND NAME…, as kubectl does. A lone KIND is
@@ -84,5 +122,14 @@ func named(kind string, names []string) ([]Target, error) {
 }
 
 func unknownKind(kind string) error {
-	return fmt.Errorf("%q is not a kind that why knows: %s", kind, strings.Join(Kinds, ", "))
+	name, _, _ := strings.Cut(strings.ToLower(kind), ".")
+	long := cmp.Or(others[name], name)
+	if way := cmp.Or(instead[long], instead[strings.TrimSuffix(long, "s")]); way != "" {
+		return fmt.Errorf("%s has no answer of its own; %s", name, way)
+	}
+	text := fmt.Sprintf("%q is not a kind that why knows: %s", kind, strings.Join(Kinds, ", "))
+	if near := prose.Nearest(name, slices.Collect(maps.Keys(kinds))); near != "" {
+		text += "; did you mean " + kinds[near] + "?"
+	}
+	return errors.New(text)
 }

@@ -33,6 +33,12 @@ func TestParseTargets(t *testing.T) {
 		{"pod/", false, nil, "a name is missing"},
 		{"dragon/x", false, nil, `"dragon" is not a kind`},
 		{"web-1 web-2", false, pod("web-1", "web-2"), ""},
+		{"deploymnet/web", false, nil, "did you mean deployment?"},
+		{"ing/web", false, nil, "kubectl why service/NAME"},
+		{"hpa/web", false, nil, "kubectl why deployment/NAME"},
+		{"pvc/data", false, nil, "kubectl why pod/NAME"},
+		{"persistentvolumeclaims/data", false, nil, "kubectl why pod/NAME"},
+		{"ns/shop", false, nil, "kubectl why --all -n NAME"},
 		{"dragon", true, nil, `"dragon" is not a kind`},
 	} {
 		got, err := ParseTargets(strings.Fields(c.args), c.alone)

@@ -89,11 +89,12 @@ func TestExitCodes(t *testing.T) {
 		{"--all", exit.Unknown, "1 other pod well"},
 		{"web-1 --token=other", exit.Failed, "not for you"},
 		{"web-1 --as=mallory", exit.Failed, "not for you"},
-		{"deploy/none", exit.Failed, "reading deployment shop/none"},
+		{"deploy/none", exit.Failed, "there is no namespace shop"},
 		{"web-1 --nosuch", exit.Usage, "unknown flag"},
 		{"web-1 -o xml", exit.Usage, "xml"},
 		{"web-1 --all", exit.Usage, "name a pod"},
-		{"configmap/x", exit.Usage, "not a kind"},
+		{"configmap/x", exit.Usage, "ask about a pod that reads it"},
+		{"ns/shop", exit.Unknown, "1 other pod well"},
 	} {
 		out, errs, code := run(t, manifest, append(strings.Fields(c.args), server...)...)
 		if strings.Contains(c.args, "--token") { // the last one counts

@@ -80,6 +80,7 @@ wrong, 5 a cause is not known.`,
   kubectl why -l app=web                   # pods by their labels; KIND -l for others
   kubectl why -f web.yaml                  # what a manifest made
   kubectl why --all -A                     # everything unhealthy, worst first
+  kubectl why ns/shop                      # the same of one namespace
   kubectl why --all -w                     # a line for whatever changes
   kubectl why web-1 -o json | jq .verdicts
   kubectl why mcp                          # for assistants: the Model Context Protocol
@@ -185,6 +186,9 @@ func (o *options) run(ctx context.Context, args []string) error {
 // check reads what the command line asks about, and refuses what makes no sense before
 // anybody is asked. Targets without names are for the labels to choose.
 func (o *options) check(args []string) ([]ask.Target, error) {
+	if name, ok := ask.Namespace(args); ok && !o.all && o.selector == "" {
+		o.all, *o.config.Namespace, args = true, name, nil
+	}
 	targets, err := ask.ParseTargets(args, o.selector != "")
 	if err != nil {
 		return nil, exit.UsageError("%w", err)
@@ -210,8 +214,8 @@ func (o *options) check(args []string) ([]ask.Target, error) {
 		return nil, exit.UsageError("a page has sliders and follows by itself; leave --what-if, --suggest and -w out")
 	case o.history != "" && o.dataDir != "" || o.dump != "" && (o.history != "" || o.dataDir != ""):
 		return nil, exit.UsageError("--file, --dump and --data-dir exclude each other")
-	case o.dump != "" && (o.watch || o.suggest || len(o.whatIf) > 0):
-		return nil, exit.UsageError("a dump does not change and has no history; leave -w, --suggest and --what-if out")
+	case o.dump != "" && o.watch:
+		return nil, exit.UsageError("a dump does not change; leave -w out")
 	case o.local() && o.selector != "":
 		return nil, exit.UsageError("a journal knows no labels; ask the cluster with -l")
 	}

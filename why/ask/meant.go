@@ -1,0 +1,174 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
+)
+
+// reference is what a pod's spec takes from a ConfigMap or a Secret; key is empty where it takes all.
+type reference struct{ kind, name, key string }
+
+// references are what a pod cannot do without.
+func references(spec *v1.PodSpec) map[reference]bool {
+	all := map[reference]bool{}
+	add := func(kind, name string, optional *bool, keys ...string) {
+		if name == "" || optional != nil && *optional {
+			return
+		}
+		all[reference{kind: kind, name: name}] = true
+		for _, key := range keys {
+			all[reference{kind, name, key}] = true
+		}
+	}
+	items := func(of []v1.KeyToPath) (keys []string) {
+		for _, item := range of {
+			keys = append(keys, item.Key)
+		}
+		return keys
+	}
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		for _, e := range c.Env {
+			if from := e.ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
+				add("ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional, from.ConfigMapKeyRef.Key)
+			} else if from != nil && from.SecretKeyRef != nil {
+				add("Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Optional, from.SecretKeyRef.Key)
+			}
+		}
+		for _, from := range c.EnvFrom {
+			if from.ConfigMapRef != nil {
+				add("ConfigMap", from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
+			} else if from.SecretRef != nil {
+				add("Secret", from.SecretRef.Name, from.SecretRef.Optional)
+			}
+		}
+	}
+	for _, v := range spec.Volumes {
+		if v.ConfigMap != nil {
+			add("ConfigMap", v.ConfigMap.Name, v.ConfigMap.Optional, items(v.ConfigMap.Items)...)
+		}
+		if v.Secret != nil {
+			add("Secret", v.Secret.SecretName, v.Secret.Optional, items(v.Secret.Items)...)
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for _, s := range v.Projected.Sources {
+			if s.ConfigMap != nil {
+				add("ConfigMap", s.ConfigMap.Name, s.ConfigMap.Optional, items(s.ConfigMap.Items)...)
+			}
+			if s.Secret != nil {
+				add("Secret", s.Secret.Name, s.Secret.Optional, items(s.Secret.Items)...)
+			}
+		}
+	}
+	return all
+}
+
+// meant proposes what exists in place of a ConfigMap, a Secret or a key of one that a pod names and that does not,
+// with the asker's own rights: what may not be read is not proposed.
+func (q *question) meant(ctx context.Context, all []answer.Answer) {
+	if q.options.AtDoor {
+		return
+	}
+	left := mostShown
+	for i := range all {
+		for j := range all[i].Verdicts {
+			v := &all[i].Verdicts[j]
+			space, name := blamed(&all[i], j)
+			if v.Cause != answer.ConfigMissing || name == "" || left == 0 {
+				continue
+			}
+			left--
+			pod, err := q.client.CoreV1().Pods(space).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				continue
+			}
+			refs := references(&pod.Spec)
+			for _, r := range slices.SortedFunc(maps.Keys(refs), func(a, b reference) int {
+				return slices.Compare([]string{a.kind, a.name, a.key}, []string{b.kind, b.name, b.key})
+			}) {
+				if step, ok := q.instead(ctx, pod, r); ok {
+					v.AddFirst(step)
+				}
+			}
+		}
+	}
+}
+
+// instead is the step that names what exists in place of a reference to what does not; ok is false where the
+// reference is good, or nothing is like it.
+func (q *question) instead(ctx context.Context, pod *v1.Pod, r reference) (answer.Fix, bool) {
+	keys, err := q.keysOf(ctx, pod.Namespace, r)
+	switch {
+	case apierrors.IsNotFound(err) && r.key == "":
+		if near := prose.Nearest(r.name, q.namesOf(ctx, pod.Namespace, r.kind, "")); near != "" {
+			return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("name %s %s, which exists, in place of %s, if that is meant", r.kind, near, r.name)), true
+		}
+		if q.options.Within {
+			return answer.Fix{}, false
+		}
+		if spaces := q.namesOf(ctx, "", r.kind, r.name); len(spaces) > 0 {
+			return answer.Fix{Text: fmt.Sprintf("create %s %s in namespace %s, as in namespace %s: a pod reads those of its own namespace only", r.kind, r.name, pod.Namespace, spaces[0]), Risk: answer.Safe}, true
+		}
+	case err == nil && r.key != "" && !slices.Contains(keys, r.key):
+		if near := prose.Nearest(r.key, keys); near != "" {
+			return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("name key %s of %s %s in place of %s, if that is meant", near, r.kind, r.name, r.key)), true
+		}
+	}
+	return answer.Fix{}, false
+}
+
+// keysOf are the keys of a ConfigMap or a Secret.
+func (q *question) keysOf(ctx context.Context, space string, r reference) ([]string, error) {
+	if r.kind == "Secret" {
+		o, err := q.client.CoreV1().Secrets(space).Get(ctx, r.name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return slices.Sorted(maps.Keys(o.Data)), nil
+	}
+	o, err := q.client.CoreV1().ConfigMaps(space).Get(ctx, r.name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(slices.Sorted(maps.Keys(o.Data)), slices.Sorted(maps.Keys(o.BinaryData))), nil
+}
+
+// namesOf lists the ConfigMaps or Secrets of a namespace by name; with a name, the namespaces that have it.
+func (q *question) namesOf(ctx context.Context, space, kind, name string) (all []string) {
+	o := metav1.ListOptions{Limit: 500}
+	if name != "" {
+		o.FieldSelector = "metadata.name=" + name
+	}
+	add := func(m metav1.ObjectMeta) {
+		if name == "" {
+			all = append(all, m.Name)
+		} else if m.Name == name {
+			all = append(all, m.Namespace)
+		}
+	}
+	if kind == "Secret" {
+		if list, err := q.client.CoreV1().Secrets(space).List(ctx, o); err == nil {
+			for i := range list.Items {
+				add(list.Items[i].ObjectMeta)
+			}
+		}
+		return all
+	}
+	if list, err := q.client.CoreV1().ConfigMaps(space).List(ctx, o); err == nil {
+		for i := range list.Items {
+			add(list.Items[i].ObjectMeta)
+		}
+	}
+	return all
+}
