@@ -245,7 +245,7 @@ func describeOOM(b fact.OOMKilled) (string, map[string]any) {
 		who = "OOMKilled by the kernel, the main process"
 	}
 	text := fmt.Sprintf("%s%s%s", who, colon(b.Command), inBrackets("", process("", b.PID)))
-	if rss := b.AnonRSS + b.FileRSS + b.ShmemRSS; rss > 0 && (b.Limit == 0 || rss <= b.Limit) { // pages of files that others hold count for none of them
+	if rss := b.AnonRSS + b.FileRSS + b.ShmemRSS; rss > 0 && (b.Limit == 0 || rss <= b.Limit || prose.Size(rss) == prose.Size(b.Limit)) { // more is shared with others
 		text += ", which held " + prose.Size(rss)
 	}
 	if b.Limit > 0 {

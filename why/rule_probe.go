@@ -48,7 +48,10 @@ func probeSidecarAnswered(p *probing) *finding {
 	f := &finding{
 		cause: answer.MeshSidecarAnswered, weight: strong, chain: p.chain(),
 		text:  fmt.Sprintf("The %d was not the application's: %s answers on port %d (%s), in place of container %s.", ev.Status, proxy, p.port(), how, p.run.Container),
-		fixes: append([]answer.Fix{p.h.inside("ask the application itself", p.run.Container, fmt.Sprintf("wget -S -O- http://127.0.0.1:%d/", p.port()))}, p.h.logsFix(p.run)...),
+		fixes: p.h.logsFix(p.run),
+	}
+	if c := p.h.Spec(p.run.Container); c != nil && len(c.Ports) > 0 {
+		f.fixes = append([]answer.Fix{p.h.inside("ask the application itself", p.run.Container, fmt.Sprintf("wget -S -O- http://127.0.0.1:%d/", c.Ports[0].ContainerPort))}, f.fixes...)
 	}
 	at, look, ok := p.look()
 	if ok && p.appSilent(look) {
