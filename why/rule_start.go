@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"whylet.dev/whylet/fact"
@@ -63,6 +64,15 @@ func startStopped(c notStarted) *finding {
 	}
 }
 
+// notRun is the name of a program that is nowhere in the PATH.
+var notRun = regexp.MustCompile(`exec: "([^"/]{2,40})": executable file not found`)
+
+// knownPrograms are those that commands of containers name most.
+var knownPrograms = []string{
+	"apache2", "bash", "bundle", "busybox", "caddy", "celery", "cp", "curl", "dotnet", "echo", "envoy", "flask", "gunicorn", "httpd", "java", "kubectl", "ls", "mysqld", "nginx", "node", "npm", "perl",
+	"php", "pip", "postgres", "python", "python3", "rails", "redis-cli", "redis-server", "ruby", "sh", "sleep", "tail", "tini", "uvicorn", "wget", "yarn",
+}
+
 // startCommand: its command cannot be executed.
 func startCommand(c notStarted) *finding {
 	if !c.says(knowledge.NoProgram) || !c.says(knowledge.AboutExec) {
@@ -77,6 +87,11 @@ func startCommand(c notStarted) *finding {
 	correct := c.h.specFix("correct command and args, or use an image that has the program")
 	if fix, ok := c.h.modeFix(c.run.Container, words.NotExecutable(c.message)); ok {
 		correct = fix
+	}
+	if m := notRun.FindStringSubmatch(c.message); m != nil && !c.says(knowledge.ExecFormat) {
+		if near := prose.Nearest(m[1], knownPrograms); near != "" {
+			correct = c.h.specFix(fmt.Sprintf("run %s in place of %s, if that is meant, or use an image that has the program", near, m[1]))
+		}
 	}
 	f.fixes = []answer.Fix{correct, c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
 	return f

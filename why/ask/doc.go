@@ -27,6 +27,7 @@
 //	suffer.go    and from that one back to those that fail because of it
 //	common.go    what pods have in common that fail alike; rollout.go, what a revision brought
 //	gone.go      pods that are not there any more
+//	not_there.go  what is meant by a name of nothing; meant.go, by a ConfigMap or Secret that a pod names
 //	select.go    many by their labels
 //	configmaps.go  the lines of ConfigMaps that the words of who is to blame are about
 //	workload.go  what stands for several pods
