@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -84,6 +85,7 @@ func (q *question) meant(ctx context.Context, all []answer.Answer) {
 	for i := range all {
 		for j := range all[i].Verdicts {
 			v := &all[i].Verdicts[j]
+			v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepExplain && q.noService(ctx, f.Target) })
 			space, name := blamed(&all[i], j)
 			if v.Cause != answer.ConfigMissing || name == "" || left == 0 {
 				continue
@@ -103,6 +105,17 @@ func (q *question) meant(ctx context.Context, all []answer.Answer) {
 			}
 		}
 	}
+}
+
+// noService reports whether a step is about a Service, as KIND/NAMESPACE/NAME, that does not exist.
+func (q *question) noService(ctx context.Context, target string) bool {
+	kind, rest, _ := strings.Cut(target, "/")
+	space, name, ok := strings.Cut(rest, "/")
+	if kind, _ = Kind(kind); kind != "service" || !ok || space == "" || name == "" {
+		return false
+	}
+	_, err := q.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{})
+	return apierrors.IsNotFound(err)
 }
 
 // instead is the step that names what exists in place of a reference to what does not; ok is false where the
