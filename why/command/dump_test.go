@@ -116,6 +116,8 @@ func TestDump(t *testing.T) {
 		{[]string{"web-1", "--dump", dir, "--file", whole}, 2, "exclude each other"},
 		{[]string{"web-1", "--dump", whole, "-w"}, 2, "a dump does not change"},
 		{[]string{"dump", "-s", server}, 2, "--to"},
+		{[]string{"dump", "-s", server, "-n", "shop", "--to", whole + ".2"}, 2, "kubectl why record -n"},
+		{[]string{"record", "-A", "-s", server, "-n", "shop", "--to", whole + ".2"}, 2, "kubectl why record -n"},
 		{[]string{"dump", "shop", "--to", "x"}, 2, "takes no names"},
 	} {
 		if out, errs, code := run(t, "", c.args...); code != c.code || !strings.Contains(errs, c.errs) {

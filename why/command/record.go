@@ -80,6 +80,9 @@ func (o *options) recording(cmd *cobra.Command) *cobra.Command {
 		if to == "" {
 			return exit.UsageError("say with --to which file to write, such as --to shop.record")
 		}
+		if o.everywhere && cmd.Flags().Changed("namespace") {
+			return exit.UsageError("all namespaces are recorded; record one namespace with kubectl why record -n NAMESPACE --to FILE")
+		}
 		o.fromDisk(cmd)
 		return o.record(cmd.Context(), to, force)
 	}
