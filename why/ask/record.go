@@ -112,7 +112,9 @@ func (r *recorder) objects(ctx context.Context) error {
 		if k.Resource == "namespaces" && r.space != "" {
 			var one json.RawMessage
 			one, errs[i] = r.client.CoreV1().RESTClient().Get().AbsPath(k.Path(""), r.space).Do(ctx).Raw()
-			all[i] = []json.RawMessage{one}
+			if errs[i] == nil {
+				all[i] = []json.RawMessage{one}
+			}
 		} else {
 			all[i], errs[i] = r.listOfKind(ctx, k)
 		}
@@ -120,14 +122,14 @@ func (r *recorder) objects(ctx context.Context) error {
 	whole, held := true, []string{}
 	for i, k := range record.Kinds {
 		if errs[i] != nil {
-			if k.Kind == "Pod" {
+			if k.Kind == "Pod" && len(all[i]) == 0 {
 				return fmt.Errorf("listing the pods: %w", errs[i])
 			}
 			r.miss(k.Resource, errs[i])
 			whole = false
-			continue
+		} else {
+			held = append(held, k.Held(r.space))
 		}
-		held = append(held, k.Held(r.space))
 		for _, raw := range all[i] {
 			r.keep(raw)
 			var pod v1.Pod
@@ -149,7 +151,8 @@ func (r *recorder) objects(ctx context.Context) error {
 	return nil
 }
 
-// listOfKind reads all objects of a kind, each with what it is.
+// listOfKind reads all objects of a kind, each with what it is. With an error it returns those
+// that it has read.
 func (r *recorder) listOfKind(ctx context.Context, k record.Kind) ([]json.RawMessage, error) {
 	const most, page = 20, "500"
 	var all []json.RawMessage
@@ -157,7 +160,7 @@ func (r *recorder) listOfKind(ctx context.Context, k record.Kind) ([]json.RawMes
 	for range most {
 		raw, err := r.client.CoreV1().RESTClient().Get().AbsPath(k.Path(r.space)).Param("limit", page).Param("continue", next).Do(ctx).Raw()
 		if err != nil {
-			return nil, err
+			return all, err
 		}
 		var list struct {
 			Metadata struct {
@@ -166,7 +169,7 @@ func (r *recorder) listOfKind(ctx context.Context, k record.Kind) ([]json.RawMes
 			Items []map[string]json.RawMessage `json:"items"`
 		}
 		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, err
+			return all, err
 		}
 		for _, o := range list.Items {
 			o["apiVersion"], o["kind"] = json.RawMessage(`"`+k.Version+`"`), json.RawMessage(`"`+k.Kind+`"`)

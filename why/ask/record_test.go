@@ -3,6 +3,8 @@ package ask
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why/answer"
@@ -129,6 +132,43 @@ func TestRecord(t *testing.T) {
 		t.Errorf("asked by the API alone, it says %v, %v", all, err)
 	}
 }
+
+// A kind of more objects than are read keeps those, and is not held.
+func TestRecordOfMany(t *testing.T) {
+	c := oomCase(t)
+	inner, err := c.Client(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endless := roundTrip(func(r *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "/configmaps") {
+			return inner.RoundTrip(r)
+		}
+		body := `{"metadata":{"continue":"x"},"items":[{"metadata":{"namespace":"shop","name":"a"}}]}`
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	})
+	q, err := Connect(&rest.Config{Host: "http://recorded", Transport: endless}, Options{Namespace: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := q.Record(t.Context(), nil, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, raw := range got.Objects {
+		if strings.Contains(string(raw), `"kind":"ConfigMap"`) {
+			n++
+		}
+	}
+	if n != 20 || slices.Contains(got.Held, "shop/configmaps") || !slices.Contains(got.Held, "shop/pods") {
+		t.Errorf("%d ConfigMaps, held %q, missing %q", n, got.Held, got.Missing)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestRecordOfNoNamespace(t *testing.T) {
 	c := oomCase(t)
