@@ -80,7 +80,7 @@ var rooms = []room{
 	{dir: "web/browser"},
 	{dir: "why/fromapi", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "knowledge", module + "observe/reported", module + "shadow", module + "why"}},
 	{dir: "why/record", imports: []string{"github.com/klauspost/compress", "k8s.io/apimachinery", module + "fact", module + "health", module + "journal", module + "probe", module + "why/serve"}},
-	{dir: "why/dump", imports: []string{"github.com/klauspost/compress", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/yaml", module + "why/record"}},
+	{dir: "why/dump", imports: []string{"github.com/klauspost/compress", "go.yaml.in/yaml/v3", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/yaml", module + "why/record"}},
 	{dir: "why/mcp", imports: []string{"github.com/modelcontextprotocol/go-sdk/mcp", module + "fact", module + "journal", module + "why"}},
 	{dir: "why/ask", imports: []string{
 		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "fact", module + "journal", module + "knowledge", module + "why",

@@ -116,7 +116,7 @@ func EachOf(file string, f func(Case) error) error {
 		return err
 	}
 	defer z.Close()
-	return record.Each(tar.NewReader(z), func(folder string, r *record.Case) error {
+	return record.Each(tar.NewReader(z), record.Usual, func(folder string, r *record.Case) error {
 		c := Case{Case: r}
 		if err := json.Unmarshal(r.Label, &c.Label); err != nil {
 			return fmt.Errorf("%s: the label of %s: %w", file, folder, err)

@@ -40,7 +40,7 @@ func (o *options) asker(settings ask.Options, everywhere bool) (ask.Asker, error
 		}
 		return o.ofCase(c, settings, everywhere)
 	case o.history != "":
-		if c, err := o.kept(); !errors.Is(err, record.ErrNotRecord) {
+		if c, err := o.kept(); !errors.Is(err, record.ErrNotRecord) || errors.Is(err, record.ErrNotWhole) {
 			if err != nil {
 				return nil, err
 			}
@@ -67,8 +67,8 @@ func (o *options) readCase() (*record.Case, error) {
 		return record.Open(o.history, o.most<<20)
 	}
 	c, err := record.Open(o.dump, o.most<<20)
-	if err == nil {
-		return c, nil
+	if err == nil || errors.Is(err, record.ErrNotWhole) {
+		return c, err
 	}
 	if c, err = dump.Read(o.dump, o.most<<20); err != nil {
 		return nil, err

@@ -248,10 +248,16 @@ func state(t *tree) (s v1.ContainerState) {
 	return s
 }
 
+// quantity is one that takes no time to read: with an exponent of many digits it takes forever.
+var quantity = regexp.MustCompile(`^[0-9.]{1,20}([numkMGTPE]i?|[eE][+-]?\d{1,2})?$`)
+
 func quantities(t *tree) v1.ResourceList {
 	all := v1.ResourceList{}
 	for name, text := range t.pairs() {
-		if q, err := resource.ParseQuantity(text); err == nil && len(text) < 40 {
+		if !quantity.MatchString(text) {
+			continue
+		}
+		if q, err := resource.ParseQuantity(text); err == nil {
 			all[v1.ResourceName(name)] = q
 		}
 	}

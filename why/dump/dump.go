@@ -31,6 +31,8 @@ type reader struct {
 	// described are pods of which there may be nothing but a description.
 	described []v1.Pod
 	moment    moment
+	// torn are lists of which an object was left out.
+	torn []string
 }
 
 // Read reads a dump: a folder, an archive (.tar, .tar.gz, .tgz, .tar.zst), or one file. It keeps so
@@ -65,6 +67,7 @@ func (r *reader) finish() *record.Case {
 	r.placeLogs()
 	r.into.Time = r.moment.of()
 	r.placeEvents()
+	r.into.Held = slices.DeleteFunc(r.into.Held, func(list string) bool { return slices.Contains(r.torn, list) })
 	return &r.into
 }
 
@@ -76,9 +79,16 @@ func (r *reader) miss(file, why string) {
 	}
 }
 
-// keep puts an object into the case; it replaces one that is there already.
+// keep puts an object into the case; it replaces one that is there already. One that nobody can
+// answer from is left out, and with it that its list is whole.
 func (r *reader) keep(k record.Kind, o head, raw json.RawMessage) {
-	key := k.Held(o.Metadata.Namespace) + "/" + o.Metadata.Name
+	list := k.Held(o.Metadata.Namespace)
+	key := list + "/" + o.Metadata.Name
+	if err := readable(k, raw); err != nil {
+		r.miss(fmt.Sprintf("%.200q", key), err.Error())
+		r.torn = append(r.torn, list)
+		return
+	}
 	if i, there := r.at[key]; there {
 		r.into.Objects[i] = raw
 		return

@@ -21,7 +21,7 @@ const mostEvents = 100_000
 
 // told is an event as a table shows it: its times are how long ago it was.
 type told struct {
-	space, kind, name string
+	file, space, kind, name string
 	v1.Event
 	last, first time.Duration
 }
@@ -97,7 +97,7 @@ func (r *reader) table(name, text string) (known bool) {
 		if !ok || !dated || len(r.events) >= mostEvents {
 			continue
 		}
-		e := told{space: row["NAMESPACE"], kind: kind, name: object, last: last, first: last}
+		e := told{file: name, space: row["NAMESPACE"], kind: kind, name: object, last: last, first: last}
 		e.Type, e.Reason, e.Message, e.Count = row["TYPE"], row["REASON"], row["MESSAGE"], 1
 		e.Source.Component, _, _ = strings.Cut(row["SOURCE"], ",")
 		if first, ok := ago(row["FIRST SEEN"]); ok {
@@ -107,16 +107,13 @@ func (r *reader) table(name, text string) (known bool) {
 			e.Count = int32(n)
 		}
 		e.InvolvedObject.FieldPath = row["SUBOBJECT"]
-		if e.space == "" {
-			e.space = r.spaceIn(name)
-		}
 		r.events = append(r.events, e)
 		known = true
 	}
 	return known
 }
 
-// spaceIn is the namespace that a path names, or the only one that has pods so far.
+// spaceIn is the namespace that a path names, or the only one that has pods.
 func (r *reader) spaceIn(name string) string {
 	only := ""
 	parts := strings.FieldsFunc(name, func(c rune) bool { return c == '/' || c == '.' || c == '_' })
@@ -138,7 +135,7 @@ func (r *reader) spaceIn(name string) string {
 func (r *reader) placeEvents() {
 	for i, e := range r.events {
 		if e.space == "" {
-			e.space = r.spaceIn("")
+			e.space = r.spaceIn(e.file)
 		}
 		if slices.Contains(r.into.Held, e.space+"/events") {
 			continue

@@ -119,6 +119,7 @@ func (r *reader) folder(at string) error {
 func (r *reader) archive(in io.Reader) error {
 	bounded := &io.LimitedReader{R: in, N: r.most * expands}
 	t := tar.NewReader(bounded)
+	unpacked := &io.LimitedReader{R: t, N: r.most * expands}
 	for n := 0; ; n++ {
 		h, err := t.Next()
 		switch {
@@ -139,12 +140,29 @@ func (r *reader) archive(in io.Reader) error {
 			continue
 		}
 		name := strings.TrimPrefix(path.Clean("/"+h.Name), "/")
-		if h.Typeflag != tar.TypeReg {
-			r.miss(name, "it is a link or no file")
+		if h.Typeflag != tar.TypeReg || isSparse(h) {
+			r.miss(name, "it is a link, a sparse file or no file")
 			continue
 		}
-		r.take(file{name: name, modified: h.ModTime, size: h.Size, in: t})
+		if h.Size > unpacked.N {
+			r.miss("the rest", fmt.Sprintf("the archive unpacks to more than %d MiB; unpack it and name the folder, or raise --max-size", r.most*expands>>20))
+			return nil
+		}
+		r.take(file{name: name, modified: h.ModTime, size: h.Size, in: unpacked})
 	}
+}
+
+// isSparse reports whether an entry unpacks to more than the archive has of it.
+func isSparse(h *tar.Header) bool {
+	if h.Typeflag == tar.TypeGNUSparse {
+		return true
+	}
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
 }
 
 // take reads a file: the end of a log, all of any other.

@@ -3,10 +3,12 @@ package dump
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
 	"whylet.dev/whylet/why/record"
@@ -51,7 +53,7 @@ func (r *reader) jsonDocuments(name string, text []byte) (known bool) {
 			}
 			return known
 		}
-		known = r.document(name, raw) || known
+		known = r.document(name, raw, false) || known
 	}
 }
 
@@ -74,14 +76,44 @@ func (r *reader) yamlDocuments(name string, text []byte) (known bool) {
 		if len(bytes.TrimSpace(part)) == 0 {
 			continue
 		}
+		if len(part) > mostDocument {
+			r.miss(name, fmt.Sprintf("a part of it has more than %d MiB of YAML; collect it as JSON", mostDocument>>20))
+			continue
+		}
+		if err := withoutAlias(part); err != nil {
+			r.miss(name, "a part of it is no YAML: "+firstLine(err.Error()))
+			continue
+		}
 		raw, err := yaml.YAMLToJSON(part)
 		if err != nil {
 			r.miss(name, "a part of it is no YAML: "+firstLine(err.Error()))
 			continue
 		}
-		known = r.document(name, raw) || known
+		known = r.document(name, raw, true) || known
 	}
 	return known
+}
+
+// mostDocument bounds a document of YAML: its nodes take many times as much memory.
+const mostDocument = 32 << 20
+
+// withoutAlias refuses YAML that repeats parts of itself, which no program writes of objects.
+func withoutAlias(text []byte) error {
+	if bytes.IndexByte(text, '&') < 0 || bytes.IndexByte(text, '*') < 0 {
+		return nil
+	}
+	var top yamlv3.Node
+	if err := yamlv3.Unmarshal(text, &top); err != nil {
+		return err
+	}
+	for all := []*yamlv3.Node{&top}; len(all) > 0; {
+		n := all[len(all)-1]
+		if n.Kind == yamlv3.AliasNode || n.Anchor != "" {
+			return fmt.Errorf("line %d has an alias or an anchor", n.Line)
+		}
+		all = append(all[:len(all)-1], n.Content...)
+	}
+	return nil
 }
 
 func firstLine(text string) string {
@@ -89,8 +121,8 @@ func firstLine(text string) string {
 	return text
 }
 
-// document takes an object, or a list of objects.
-func (r *reader) document(name string, raw json.RawMessage) bool {
+// document takes an object, or a list of objects. Half a list is YAML as well, and has no kind.
+func (r *reader) document(name string, raw json.RawMessage, isYAML bool) bool {
 	var o head
 	if bytes.HasPrefix(raw, []byte("[")) {
 		if json.Unmarshal(raw, &o.Items) != nil {
@@ -106,11 +138,13 @@ func (r *reader) document(name string, raw json.RawMessage) bool {
 	if k, ok := kindOfPath(name); ok && o.Kind == "" {
 		o.APIVersion, kind = k.Version, k.Kind
 	}
-	known := false
+	known, half := false, isYAML && o.Kind == ""
 	spaces := map[string]bool{}
 	for _, item := range o.Items {
 		var one head
-		if json.Unmarshal(item, &one) != nil {
+		if err := json.Unmarshal(item, &one); err != nil {
+			r.miss(name, "an object of it cannot be read: "+err.Error())
+			half = true
 			continue
 		}
 		if one.Kind == "" || one.APIVersion == "" {
@@ -121,6 +155,9 @@ func (r *reader) document(name string, raw json.RawMessage) bool {
 		}
 		spaces[one.Metadata.Namespace] = true
 		known = r.object(item, one) || known
+	}
+	if half {
+		return known
 	}
 	return r.wholeList(name, o, kind, spaces) || known
 }
@@ -159,6 +196,7 @@ func (r *reader) wholeList(name string, o head, kind string, spaces map[string]b
 		r.hold(k.Held(""))
 		return true
 	}
+	delete(spaces, "")
 	for space := range spaces {
 		r.hold(k.Held(space))
 	}

@@ -5,6 +5,7 @@
 //	record.go   the case and its file
 //	redact.go   what is left out of it
 //	kinds.go    the kinds of objects in it
+//	sound.go    objects that would do harm
 //	server.go   a cluster's API server that has one case and nothing else
 //
 // ask.Recorded asks a case by [Case.Client].

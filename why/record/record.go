@@ -66,6 +66,10 @@ func LogOf(namespace, pod, container string, previous bool) string {
 // ErrNotRecord means that a file is not one that [Case.Write] wrote.
 var ErrNotRecord = errors.New("not a recorded case")
 
+// ErrNotWhole means that a file is a record, and that it cannot be read: it is larger than may be,
+// cut short, damaged or of a newer program. It is an [ErrNotRecord] as well.
+var ErrNotWhole = fmt.Errorf("%w that is whole", ErrNotRecord)
+
 // Usual is to how many bytes a file may unpack where nothing else is said: a case is some
 // hundred KiB.
 const Usual = 256 << 20
@@ -162,13 +166,13 @@ func Open(file string, most int64) (*Case, error) {
 // Read is [Open] for what is not on disk.
 func Read(r io.Reader, most int64) (*Case, error) {
 	in := bufio.NewReader(r)
-	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(most, 1<<20))))
+	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(most, 32<<20))))
 	if err != nil {
 		return nil, err
 	}
 	defer z.Close()
 	var only *Case
-	err = Each(tar.NewReader(io.LimitReader(z, most)), func(_ string, c *Case) error {
+	err = Each(tar.NewReader(io.LimitReader(z, most+mostEntries<<11)), most, func(_ string, c *Case) error {
 		if only != nil {
 			return fmt.Errorf("%w: there are several in it", ErrNotRecord)
 		}
@@ -184,11 +188,17 @@ func Read(r io.Reader, most int64) (*Case, error) {
 	return only, nil
 }
 
-// Each calls f with each case of an archive, and the folder that it is in. The entries of a case
-// follow one another, its manifest first.
-func Each(t *tar.Reader, f func(folder string, c *Case) error) error {
+// Each calls f with each case of an archive, of so many bytes at most once it is unpacked, and the
+// folder that it is in. The entries of a case follow one another, its manifest first.
+func Each(t *tar.Reader, most int64, f func(folder string, c *Case) error) error {
 	var c *Case
-	folder := ""
+	folder, left := "", most
+	failed := func(err error) error {
+		if c != nil && c.Version > 0 {
+			return fmt.Errorf("%w: %w", ErrNotWhole, err)
+		}
+		return fmt.Errorf("%w: %w", ErrNotRecord, err)
+	}
 	for n := 0; ; n++ {
 		h, err := t.Next()
 		if err == io.EOF {
@@ -197,13 +207,23 @@ func Each(t *tar.Reader, f func(folder string, c *Case) error) error {
 			}
 			return f(folder, c)
 		}
-		if err != nil || n == mostEntries || h.Typeflag != tar.TypeReg {
-			return errors.Join(ErrNotRecord, err)
+		switch {
+		case err != nil:
+			return failed(err)
+		case n == mostEntries || h.Typeflag != tar.TypeReg:
+			return failed(errors.New("it has more entries than a record, or others"))
 		}
-		content, err := io.ReadAll(t)
+		if path.Base(h.Name) == manifestName {
+			left = most
+		}
+		if h.Size > left {
+			return failed(fmt.Errorf("it unpacks to more than %d MiB; raise --max-size", most>>20))
+		}
+		content, err := io.ReadAll(io.LimitReader(t, left+1))
 		if err != nil {
-			return errors.Join(ErrNotRecord, err)
+			return failed(err)
 		}
+		left -= int64(len(content))
 		if path.Base(h.Name) == manifestName {
 			if c != nil {
 				if err := f(folder, c); err != nil {
@@ -230,14 +250,19 @@ func (c *Case) take(name string, content []byte) error {
 			return errors.Join(ErrNotRecord, err)
 		}
 		if c.Version > Version {
-			return fmt.Errorf("%w of a version this program knows: it has version %d, known is %d; use a newer kubectl-why", ErrNotRecord, c.Version, Version)
+			return fmt.Errorf("%w: it has version %d, known is %d; use a newer kubectl-why", ErrNotWhole, c.Version, Version)
 		}
 	case objectsName:
 		for line := range bytes.Lines(content) {
 			if !json.Valid(line) {
 				return fmt.Errorf("%w: an object in it is no JSON", ErrNotRecord)
 			}
-			c.Objects = append(c.Objects, json.RawMessage(bytes.TrimSpace(line)))
+			line = bytes.TrimSpace(line)
+			if err := Sound(line); err != nil {
+				c.Missing = append(c.Missing, "an object: "+err.Error())
+				continue
+			}
+			c.Objects = append(c.Objects, json.RawMessage(line))
 		}
 	case factsFolder:
 		c.Facts[strings.TrimSuffix(rest, ".facts")] = content

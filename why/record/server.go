@@ -32,10 +32,13 @@ type object struct {
 	raw json.RawMessage
 	// fields are all of it, for selectors; nil where it cannot be read.
 	fields func() map[string]any
-	meta   struct {
-		Name, Namespace string
-		Labels          map[string]string
-	}
+	meta   meta
+}
+
+// meta names an object of the API.
+type meta struct {
+	Name, Namespace string
+	Labels          map[string]string
 }
 
 // Client answers requests to the API server with what the case has: objects and their lists,
