@@ -45,9 +45,15 @@ type loop struct {
 	once map[types.UID]map[string]bool
 	// images are the newest words of why an image could not be pulled.
 	images map[containerOf]string
-	// gone are pods of which the last was heard, with when.
-	gone map[types.UID]time.Time
-	lost bool
+	gone   map[types.UID]gone
+	lost   bool
+}
+
+// gone is a pod of which the last was heard.
+type gone struct {
+	at time.Time
+	// lines says that its own object allowed to keep lines of its logs.
+	lines bool
 }
 
 // containerOf names a container.
@@ -60,7 +66,7 @@ func newLoop(m memory, c clock, log *slog.Logger) *loop {
 	return &loop{
 		memory: m, clock: c, log: log, pods: pods.New(), runs: newRuns(), heard: func(fact.Fact) {},
 		facts: make(chan fact.Fact, 4096), done: make(chan struct{}),
-		shadows: map[types.UID]shadow.State{}, since: map[types.UID]int{}, early: map[types.UID][]fact.Fact{}, once: map[types.UID]map[string]bool{}, images: map[containerOf]string{}, gone: map[types.UID]time.Time{},
+		shadows: map[types.UID]shadow.State{}, since: map[types.UID]int{}, early: map[types.UID][]fact.Fact{}, once: map[types.UID]map[string]bool{}, images: map[containerOf]string{}, gone: map[types.UID]gone{},
 	}
 }
 
@@ -134,21 +140,23 @@ func (l *loop) take(f fact.Fact) {
 	delete(l.early, uid)
 }
 
-// keeps reports whether lines of a pod's logs may be kept.
+// keeps reports whether lines of a pod's logs may be kept: not of one whose annotations are not known.
 func (l *loop) keeps(pod fact.Pod) bool {
-	if p, known := l.pods.Get(pod.UID); known && !fact.KeepsLogLines(p.Object) {
-		return false
+	return l.allowsLines(pod.UID) && (l.keepsLines == nil || l.keepsLines(pod.Namespace))
+}
+
+// allowsLines reports whether a pod's own object allows, or allowed until it was gone, to keep lines of its logs.
+func (l *loop) allowsLines(uid types.UID) bool {
+	if p, known := l.pods.Get(uid); known {
+		return fact.KeepsLogLines(p.Object)
 	}
-	return l.keepsLines == nil || l.keepsLines(pod.Namespace)
+	return l.gone[uid].lines
 }
 
 // step takes a fact of a known pod: what follows from it is written with it.
 func (l *loop) step(f fact.Fact) {
 	if l.toldBefore(f) {
 		return
-	}
-	if fact.HasLogLines(f) && !l.keeps(f.Pod) {
-		f = fact.WithoutLogLines(f)
 	}
 	f.ID = l.memory.Next(1)
 	state, decisions := shadow.Step(l.shadows[f.Pod.UID], f)
@@ -160,6 +168,7 @@ func (l *loop) step(f fact.Fact) {
 			written = append(written, d.Fact(first+fact.ID(i), f))
 		}
 	}
+	lines := l.allowsLines(f.Pod.UID)
 	l.pods.Take(f)
 	l.runs.take(f)
 	if b, ok := f.Body.(fact.StatusSeen); ok {
@@ -170,12 +179,15 @@ func (l *loop) step(f fact.Fact) {
 	}
 	l.write(written...)
 	if _, ok := f.Body.(fact.ObjectGone); ok {
-		l.forget(f.Pod.UID)
+		l.forget(f.Pod.UID, lines)
 	}
 }
 
 func (l *loop) write(facts ...fact.Fact) {
 	for i := range facts {
+		if fact.HasLogLines(facts[i]) && !l.keeps(facts[i].Pod) {
+			facts[i] = fact.WithoutLogLines(facts[i])
+		}
 		if facts[i].ID == 0 {
 			facts[i].ID = l.memory.Next(1)
 		}
@@ -190,12 +202,13 @@ func (l *loop) write(facts ...fact.Fact) {
 	}
 }
 
-func (l *loop) forget(uid types.UID) {
+// forget drops what is kept of a pod that is gone, but whether lines of its logs may be kept.
+func (l *loop) forget(uid types.UID, lines bool) {
 	delete(l.shadows, uid)
 	delete(l.since, uid)
 	delete(l.once, uid)
 	maps.DeleteFunc(l.images, func(of containerOf, _ string) bool { return of.pod == uid })
-	l.gone[uid] = time.Now()
+	l.gone[uid] = gone{at: time.Now(), lines: lines}
 }
 
 // sweep writes what was told of pods that the API server does not tell of, and drops
@@ -205,11 +218,11 @@ func (l *loop) sweep(now time.Time) {
 		if now.Sub(held[0].Seen) > keepEarly {
 			l.write(held...)
 			delete(l.early, uid)
-			l.gone[uid] = now // until it is heard of, what comes is written as it is
+			l.gone[uid] = gone{at: now} // until it is heard of, what comes is written at once
 		}
 	}
-	for uid, at := range l.gone {
-		if now.Sub(at) > keepGone {
+	for uid, g := range l.gone {
+		if now.Sub(g.at) > keepGone {
 			delete(l.gone, uid)
 			delete(l.shadows, uid)
 			delete(l.once, uid)

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
 	"testing"
@@ -90,6 +91,75 @@ func TestWhatComesEarlyWaits(t *testing.T) {
 	l.sweep(at(1).Add(2 * keepEarly))
 	if len(k.facts) != 3 {
 		t.Errorf("what nobody knows of is kept in the end: %v", k.kinds())
+	}
+}
+
+// Lines of a log are kept of no pod whose annotations are not known, and of one that is gone only where it had allowed it.
+func TestLinesOfPodsThatAreNotKnown(t *testing.T) {
+	said := func(attempt int32) fact.Fact {
+		return about(attempt, 9, fact.Exited{ContainerID: fmt.Sprint("containerd://", attempt), ExitCode: 1, LastLines: []string{"x"}, LogEnd: &fact.LogEnd{Lines: []string{"x"}}})
+	}
+	refuses := spec()
+	object := theSpec()
+	object.Annotations = map[string]string{fact.LogLines: "false"}
+	refuses.Body = fact.SpecSeen{Object: object}
+	gone := fact.Fact{At: at(5), Seen: at(5), Pod: web, Body: fact.ObjectGone{}}
+	for name, test := range map[string]struct {
+		before []fact.Fact
+		want   bool
+	}{
+		"known":                    {[]fact.Fact{spec()}, true},
+		"known, and refuses":       {[]fact.Fact{refuses}, false},
+		"gone":                     {[]fact.Fact{spec(), gone, gone}, true},
+		"gone, and refused":        {[]fact.Fact{refuses, gone, gone}, false},
+		"never heard of":           {nil, false},
+		"gone before it was known": {[]fact.Fact{gone}, false},
+	} {
+		l, k := aLoop()
+		for _, f := range test.before {
+			l.take(f)
+		}
+		l.take(said(0))
+		l.sweep(at(9).Add(2 * keepEarly))
+		l.take(said(1))
+		ends := 0
+		for _, f := range k.facts {
+			if b, ok := f.Body.(fact.Exited); ok {
+				if ends++; fact.HasLogLines(f) != test.want {
+					t.Errorf("%s: %+v", name, b)
+				}
+			}
+		}
+		if ends != 2 {
+			t.Errorf("%s: %d ends are written", name, ends)
+		}
+	}
+}
+
+// What a pod that is gone had allowed is known after a restart.
+func TestGonePodsAreRestoredWithWhatTheyAllowed(t *testing.T) {
+	for says, want := range map[string]bool{"": true, "false": false} {
+		quiet := slog.New(slog.DiscardHandler)
+		j, err := journal.Open(t.TempDir(), journal.Options{Log: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := theSpec()
+		object.Annotations = map[string]string{fact.LogLines: says}
+		l := newLoop(j, clock{}, quiet)
+		for _, b := range []fact.Body{fact.SpecSeen{Object: object}, fact.ObjectGone{}, fact.ObjectGone{}} {
+			l.take(fact.Fact{At: dawn, Seen: dawn, Pod: web, Body: b})
+		}
+		l = newLoop(j, clock{}, quiet)
+		if _, err := l.restore(j); err != nil {
+			t.Error(err)
+		}
+		if _, known := l.gone[web.UID]; !known || l.keeps(web) != want {
+			t.Errorf("%q: gone is known: %v, keeps: %v", says, known, l.keeps(web))
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // restore learns from the journal what an earlier agent knew of the pods that were
 // there, and gives when that agent was last heard of; zero where there was none.
 func (l *loop) restore(j journal.Source) (last time.Time, err error) {
-	gone := map[types.UID]bool{}
+	gone := map[types.UID]bool{} // with whether lines of their logs may be kept
 	for f, err := range j.Query(journal.Query{SinceCheckpoint: true}) {
 		if err != nil {
 			return last, fmt.Errorf("reading the journal: %w", err)
@@ -26,13 +26,13 @@ func (l *loop) restore(j journal.Source) (last time.Time, err error) {
 		if f.Pod.UID == "" {
 			continue
 		}
-		l.relearn(f)
 		if _, ok := f.Body.(fact.ObjectGone); ok {
-			gone[f.Pod.UID] = true
+			gone[f.Pod.UID] = gone[f.Pod.UID] || l.allowsLines(f.Pod.UID)
 		}
+		l.relearn(f)
 	}
-	for uid := range gone {
-		l.forget(uid)
+	for uid, lines := range gone {
+		l.forget(uid, lines)
 	}
 	return last, nil
 }
