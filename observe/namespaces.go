@@ -52,9 +52,9 @@ func (n *namespaces) keeps(name string) bool {
 	case apierrors.IsForbidden(err): // its role is of a release before
 		if !known {
 			n.log.Warn("namespaces cannot be read, so that their annotation "+fact.LogLines+" is not known; lines are kept", "namespace", name, "error", err)
+			had.keeps = true
 		}
-		had.keeps = true
-	case apierrors.IsNotFound(err) && known: // its last pods end
+	case apierrors.IsNotFound(err): // its last pods end
 	default:
 		n.rests = n.now().Add(namespaceRests)
 		n.log.Warn("a namespace is not known, so no log lines of its pods are kept", "namespace", name, "last", had.keeps, "error", err)

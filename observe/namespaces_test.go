@@ -37,11 +37,23 @@ func TestNamespacesKeepLines(t *testing.T) {
 		{"it is back", nil, nil, time.Minute, true, true},
 		{"the namespace is gone", nil, apierrors.NewNotFound(resource, "shop"), 10 * time.Minute, true, true},
 		{"a role of before", nil, apierrors.NewForbidden(resource, "shop", nil), 10 * time.Minute, true, true},
+		{"no lines again", map[string]string{fact.LogLines: "false"}, nil, 10 * time.Minute, false, true},
+		{"a role of before says nothing new", nil, apierrors.NewForbidden(resource, "shop", nil), 10 * time.Minute, false, true},
 	} {
 		now, reads, says, fails = now.Add(step.after), 0, step.says, step.fails
 		if keeps := n.keeps("shop"); keeps != step.keeps || (reads == 1) != step.readOnce {
 			t.Errorf("%s: keeps %t, %d reads", step.what, keeps, reads)
 		}
+	}
+	fails = apierrors.NewNotFound(resource, "left")
+	if n.keeps("left") {
+		t.Error("lines of a namespace that is gone are kept")
+	}
+	if fails = nil; !n.keeps("another") {
+		t.Error("one namespace that is gone keeps others from being read")
+	}
+	if fails = apierrors.NewForbidden(resource, "new", nil); !n.keeps("new") {
+		t.Error("no lines are kept with a role of before")
 	}
 	fails = errors.New("refused")
 	if now = now.Add(time.Hour); n.keeps("unknown") {
@@ -63,11 +75,14 @@ func TestNamespaceWithoutLines(t *testing.T) {
 		l.keepsLines = func(string) bool { return keeps }
 		l.take(spec())
 		l.take(start(0, 1, "a"))
-		l.take(about(0, 2, fact.Exited{ContainerID: "containerd://a", ExitCode: 1, LastLines: []string{"card 4111"}}))
+		l.take(about(0, 2, fact.Exited{ContainerID: "containerd://a", ExitCode: 1, LastLines: []string{"card 4111"}, LogEnd: &fact.LogEnd{Lines: []string{"card 4111"}}}))
 		got := -1
 		for _, f := range k.facts {
 			if b, ok := f.Body.(fact.Exited); ok {
 				got = len(b.LastLines)
+				if (b.LogEnd != nil) != keeps {
+					t.Errorf("kept %t: the end of its log is %+v", keeps, b.LogEnd)
+				}
 			}
 		}
 		if got != want {
