@@ -12,7 +12,7 @@ func KeepsLogLines(pod *v1.Pod) bool { return pod == nil || pod.Annotations[LogL
 func HasLogLines(f Fact) bool {
 	switch b := f.Body.(type) {
 	case Exited:
-		return len(b.LastLines) > 0
+		return len(b.LastLines) > 0 || b.LogEnd != nil
 	case Looked:
 		return len(b.Said) > 0
 	}

@@ -20,6 +20,9 @@ func TestLogLinesAreLeftOut(t *testing.T) {
 	if b.LastLines != nil || b.LastLinesAt != nil || b.ExitCode != 3 {
 		t.Errorf("%+v", b)
 	}
+	if !fact.HasLogLines(fact.Fact{Body: fact.Exited{LogEnd: &fact.LogEnd{Lines: []string{"x"}}}}) || fact.HasLogLines(fact.Fact{Body: b}) {
+		t.Error("the end of a log is not seen, or seen where there is none")
+	}
 	l, _ := fact.WithoutLogLines(fact.Fact{Body: fact.Looked{PID: 3, Said: []string{"x"}, SaidAt: at}}).Body.(fact.Looked)
 	if l.Said != nil || l.SaidAt != nil || l.PID != 3 {
 		t.Errorf("%+v", l)
