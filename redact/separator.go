@@ -16,7 +16,7 @@ func (s *scanner) named(n name) {
 		i++
 	}
 	switch before := s.text[max(0, n.left-longestBefore):n.left]; {
-	case imageBefore.MatchString(before): // token-api:v2
+	case imageBefore.MatchString(before) && image.MatchString(s.text[n.left:min(len(s.text), n.left+longestImage)]): // token-api:v2
 		return
 	case (n.word == "secret" || n.word == "key") && notThere.MatchString(before) && keyOfSecret.MatchString(at[:min(len(at), longestName)]):
 		return
@@ -44,11 +44,13 @@ func (s *scanner) named(n name) {
 	}
 }
 
-const longestBefore = 24
+const longestBefore, longestImage = 24, 256
 
 var (
 	// imageBefore fits what stands before the name of an image.
 	imageBefore = regexp.MustCompile(`(?i)\bimage\\?["']?[:= ] ?\\?["']?$`)
+	// image fits the last part of an image's name with its tag, and what ends them.
+	image = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*:\w[\w.-]{0,127}(?:[\s"'\\,;:@)\]}]|$)`)
 	// notThere and keyOfSecret fit what stands around "secret" or "key" where kubelet names a key that does not
 	// exist: "references non-existent secret key: X".
 	notThere    = regexp.MustCompile(`(?i)\b(?:non-?existent|missing|no such) (?:secret )?$`)
