@@ -51,8 +51,13 @@ func reread(b fact.Exited, ended time.Time) fact.Exited {
 // chosenBefore puts before the end of a log what was chosen from before it. Where an end has no times for those, all were
 // said at its last.
 func chosenBefore(b fact.Exited, end *fact.LogEnd) (lines []string, at []time.Time) {
+	var said []string // as they would be chosen: a line that is coloured or long stands otherwise among those
+	for _, line := range end.Lines {
+		kept, _ := words.Keep([]string{line}, 1, fact.MostLastBytes)
+		said = append(said, kept...)
+	}
 	for i, line := range b.LastLines {
-		if slices.Contains(end.Lines, line) {
+		if slices.Contains(said, line) {
 			continue
 		}
 		lines = append(lines, line)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/words"
 )
 
 // An end is told by the log that was kept, and not by the lines that its agent chose of it: here one that chose badly.
@@ -46,6 +47,14 @@ func TestRereadKeepsWhatCameBefore(t *testing.T) {
 	}
 	if old, _ := got[1].Body.(fact.Exited); fmt.Sprint(old.LastLines) != "[old]" {
 		t.Errorf("%+v", old)
+	}
+	raw := []string{"\x1b[31mError: red\x1b[0m", `{"level":"error","msg":"long","stack":"` + strings.Repeat("x", fact.MostLastBytes) + `"}`, strings.Repeat("y", 2*fact.MostLastBytes)}
+	for _, line := range raw {
+		kept, _ := words.Keep([]string{line}, 1, fact.MostLastBytes)
+		again, _ := Reread([]fact.Fact{{Body: fact.Exited{LastLines: kept, LogEnd: &fact.LogEnd{Lines: []string{line}}}}})[0].Body.(fact.Exited)
+		if kept[0] == line || !slices.Equal(again.LastLines, kept) {
+			t.Errorf("%q became %q", kept, again.LastLines)
+		}
 	}
 	if b, _ := facts[0].Body.(fact.Exited); b.LogEnd == nil || len(b.LastLines) != 2 {
 		t.Error("the facts themselves were changed")
