@@ -133,17 +133,21 @@ func endOf(lines []string, at []time.Time, whole bool) *fact.LogEnd {
 }
 
 // lastLogLines reads the last lines of a log, whole ones only: a part of a line may lack what tells a secret. A line
-// that is too long stands in the log as many records, and may hide what was said before it: then more is read. whole says that
-// the log has no others.
+// that is too long stands in the log as many records, and may hide what was said before it: then more is read. The first of
+// many records may be the rest of a line, so its line is left out. whole says that the log has no others.
 func lastLogLines(path string) (lines string, whole bool, err error) {
-	const records, most, longest = 100, 28 << 10, 8 << 10
+	const records, most, longest = 100 + 1, 28 << 10, 8 << 10
 	for _, read := range []int64{records, 10 * records} { // of 16 KiB each, and a log is rotated at 10 MiB
 		text := wholeLines{most: most, longest: longest}
 		if err := logs.ReadLogs(Quiet(context.Background()), path, "", &logs.LogOptions{Timestamp: true, TailLines: &read}, nil, &text, &text); err != nil {
 			return "", false, err
 		}
 		if text.end(); !text.tooLong || text.lines >= fact.MostLastLines || read > records {
-			return string(text.buf), !text.tooLong && !text.cut && text.lines < records, nil
+			all := text.records < read
+			if !all && !text.cut {
+				text.dropFirst()
+			}
+			return string(text.buf), all && !text.tooLong && !text.cut, nil
 		}
 	}
 	return "", false, nil
@@ -197,6 +201,7 @@ type wholeLines struct {
 	most, longest int
 
 	buf     []byte
+	records int64  // how many were written, of which a line may have many
 	lines   int    // how many were kept
 	tooLong bool   // one was not
 	cut     bool   // the first ones are gone
@@ -205,6 +210,7 @@ type wholeLines struct {
 }
 
 func (w *wholeLines) Write(p []byte) (int, error) {
+	w.records++
 	for rest := p; len(rest) > 0; {
 		part, after, ended := bytes.Cut(rest, []byte("\n"))
 		w.line = append(w.line, part[:min(len(part), w.longest+1-min(len(w.line), w.longest+1))]...)
@@ -232,9 +238,12 @@ func (w *wholeLines) end() {
 	w.buf = append(append(w.buf, w.line...), '\n')
 	w.line, w.size = w.line[:0], 0
 	for len(w.buf) > w.most {
-		w.buf, w.cut = w.buf[bytes.IndexByte(w.buf, '\n')+1:], true
+		w.dropFirst()
 	}
 }
+
+// dropFirst drops the first line that was kept.
+func (w *wholeLines) dropFirst() { w.buf, w.cut = w.buf[bytes.IndexByte(w.buf, '\n')+1:], true }
 
 // lastBytes keeps the end of what is written to it.
 type lastBytes struct {

@@ -199,6 +199,19 @@ func TestALineWithoutEndHidesNothing(t *testing.T) {
 	}
 }
 
+// The rest of a line whose beginning was not read is left out: what tells a secret may stand in the beginning.
+func TestTheRestOfALineIsLeftOut(t *testing.T) {
+	part := strings.Replace(stamp, " F ", " P ", 1)
+	for after, want := range map[int]int{98: 99, 99: 99, 100: 100, 101: 100} { // 101 records are read
+		dir := t.TempDir()
+		write(t, dir, "0.log", part+"password=\n"+stamp+"hunter2\n"+strings.Repeat(stamp+"x\n", after))
+		end := LastSaid(exited(dir, 1, v1.TerminationMessageReadFile)).End
+		if len(end.Lines) != want || strings.Contains(strings.Join(end.Lines, " "), "hunter2") || end.All != (after == 98) {
+			t.Errorf("%d lines after it: all: %v, %q", after, end.All, end.Lines)
+		}
+	}
+}
+
 // The end of a log is kept as it is, within its bounds, beside the lines that say most.
 func TestLogEnd(t *testing.T) {
 	many := func(n int, text string) string { return strings.Repeat(stamp+text+"\n", n) }
