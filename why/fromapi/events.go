@@ -24,6 +24,9 @@ func (t *teller) ownEvents() {
 
 func (t *teller) own(e *v1.Event) bool {
 	of := e.InvolvedObject
+	if t.gone && of.UID == "" {
+		return of.Kind == "Pod" && of.Name == t.Pod.Name
+	}
 	return of.UID == t.Pod.UID && t.Pod.UID != "" && (of.Name == "" || of.Name == t.Pod.Name)
 }
 

@@ -504,6 +504,13 @@ func TestDeparted(t *testing.T) {
 			t.Errorf("%s: %s", c.name, a.Text(answer.Style{}))
 		}
 	}
+	unnamed := about("Pod", "web", "TaintManagerEviction", "Marking for deletion Pod shop/web", -10)
+	unnamed.InvolvedObject.UID = ""
+	for _, events := range [][]v1.Event{{unnamed}, {started, unnamed}} {
+		if a, ok := Departed("shop", "web", events, now, Asked{}); !ok || len(a.Verdicts) == 0 {
+			t.Errorf("an event without a uid: %t, %+v", ok, a)
+		}
+	}
 	if _, ok := Departed("shop", "web", []v1.Event{about("Pod", "db", "Started", "", 0)}, now, Asked{}); ok {
 		t.Error("it is known by another's events")
 	}

@@ -20,11 +20,15 @@ import (
 // its namespace: they are kept for an hour. ok is false where none is about it.
 func Departed(namespace, name string, events []v1.Event, now time.Time, asked Asked) (a answer.Answer, ok bool) {
 	var uid types.UID
-	var newest time.Time
+	var newest, known time.Time // of all, and of those with a uid
 	for i := range events {
 		if of := events[i].InvolvedObject; of.Kind == "Pod" && of.Name == name {
-			if at := reported.Read(&events[i]).Last; !at.Before(newest) {
-				uid, newest, ok = of.UID, at, true
+			at := reported.Read(&events[i]).Last
+			if of.UID != "" && !at.Before(known) { // an event of a taint's controller has none
+				uid, known = of.UID, at
+			}
+			if !at.Before(newest) {
+				newest, ok = at, true
 			}
 		}
 	}
@@ -34,6 +38,9 @@ func Departed(namespace, name string, events []v1.Event, now time.Time, asked As
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}}
 	d := &departed{teller: teller{Seen: Seen{Pod: pod, Events: events, Now: now}, key: fact.Pod{Namespace: namespace, Name: name, UID: uid}, gone: true}}
 	d.ownEvents()
+	if len(d.events) == 0 {
+		return a, false
+	}
 	d.makers()
 	d.containersByEvents()
 	d.tell(d.events[0].Last, "", 0, fact.SpecSeen{Object: pod, Source: fact.FromAPI})
