@@ -26,6 +26,8 @@ const (
 	seldom = 10 * time.Minute
 	// leastErrors is how often a program has to log an error: one may come of chance.
 	leastErrors = 3
+	// leastShare is which part of the lines of a log an error that names no other program has to be.
+	leastShare = 10
 	// leastUnreached is the same of an error that names another program that cannot be reached.
 	leastUnreached = 2
 	// mostRepeats is how many errors of one container are named.
@@ -34,7 +36,17 @@ const (
 
 var (
 	// visitors fits errors that a server logs of what its clients do wrong: they say nothing of its own work.
-	visitors = regexp.MustCompile(`(?i)\b(?:404|401|403|405|400)\b|\bnot found: /|no route matches|no such (?:route|page)|\bopen\(\) "[^"]*" failed \(2: |directory index of|access forbidden by rule|client (?:intended to send|sent|disconnected|closed|has gone|timed out)|\bclosed keepalive|TLS handshake error|SSL_do_handshake\(\) failed|tlsv?1? alert|bad (?:request|client hello|certificate from)|http request sent to an? https|invalid (?:http|request|method|token|jwt|signature|csrf|credentials|password|api key|session|host header|preface|protocol)|(?:token|session|signature|jwt) (?:has |is )?(?:expired|invalid)|malformed|login failed|authentication failed for user|password authentication|access denied for user|failed password|invalid user|validation (?:error|failed)|ValidationError|csrf|\bduplicate key\b|violates|syntax error at or near|relation "[^"]*" does not exist|column "[^"]*" does not exist|canceling statement due to|terminating connection due to administrator|unexpected EOF on client|could not receive data from client|aborted connection|broken pipe|connection reset by peer|forcibly closed|rate limit(?:ed| exceeded) for|\bUnauthorized request|kex_exchange|banner exchange|no matching (?:host key|key exchange)|Disallowed host|disallowedhost|unsupported (?:media|method)`)
+	visitors = regexp.MustCompile(`(?i)\b(?:404|401|403|405|400)\b|\bnot found: /|no route matches|no such (?:route|page)|\bopen\(\) "[^"]*" failed \(2: |directory index of|access forbidden by rule|client (?:intended to send|sent|disconnected|closed|has gone|timed out)|\bclosed keepalive|TLS handshake error|SSL_do_handshake\(\) failed|tlsv?1? alert|bad (?:request|client hello|certificate from)|http request sent to an? https|invalid (?:http|request|method|token|jwt|signature|csrf|credentials|password|api key|session|host header|preface|protocol)|(?:token|session|signature|jwt) (?:has |is )?(?:expired|invalid)|malformed|login failed|authentication failed for user|password authentication|access denied for user|failed password|invalid user|validation (?:error|failed)|ValidationError|csrf|\bduplicate key\b|violates|syntax error at or near|relation "[^"]*" does not exist|column "[^"]*" does not exist|canceling statement due to|terminating connection due to administrator|unexpected EOF on client|could not receive data from client|aborted connection|broken pipe|connection reset by peer|forcibly closed|rate limit(?:ed| exceeded) for|\bUnauthorized request|kex_exchange|banner exchange|no matching (?:host key|key exchange)|Disallowed host|disallowedhost|unsupported (?:media|method)|deadlock detected|could not serialize|invalid input syntax|value too long|division by zero|object has been modified|context canceled|code = (?:NotFound|InvalidArgument|AlreadyExists|Canceled|Aborted)\b`)
+	// rejects fits a line of a database's own log about a client that it does not let in: in a client's log the same is an error of that.
+	rejects = regexp.MustCompile(`(?:^|\[\d+\][^:]*)FATAL: +(?:role|database) "[^"]*" does not exist|(?:^|\[\d+\][^:]*)FATAL: +no pg_hba\.conf entry`)
+	// absent fits an error about what somebody asked for that is not there; ownLack about what a program needs itself.
+	absent  = regexp.MustCompile(`(?i)\bnot found[\s"'.)\]}]*$`)
+	ownLack = regexp.MustCompile(`(?i)\b(?:command|module|class|library|file|host|executable|symbol|table|plugin|config\w*|secret)\b[^:]* not found`)
+	// ends fits a line by which a program says that it cannot go on.
+	ends = regexp.MustCompile(`(?i)\bcrash(?:ed|ing)?\b|\b(?:cannot|can't|unable to|could not) (?:continue|proceed|go on|start|recover)|\bgiving up\b|\bterminat(?:ed|ing)\b|\bshutting down\b|\babort(?:ed|ing)\b|\bexiting\b|\bunrecoverable\b|\bout of memory\b|OutOfMemoryError`)
+	// started fits a line that says that a program has come to its work; notYet one that says the opposite.
+	started = regexp.MustCompile(`(?i)\b(?:listening|running|serving|started) (?:on|at)\b|\b(?:server|service|http|application|app) (?:is )?(?:now )?(?:listening|running|started)\b|\bstarted (?:\S+ )?in [\d.]+|\brunning in\b|\b(?:startup|start-up|initiali[sz]ation) (?:is )?completed?\b|\bready\b|\bconnected\b`)
+	notYet  = regexp.MustCompile(`(?i)\b(?:not|isn't|never|wait(?:ing|s)?|until|before|when|if|unless|none|0|client|user|peer|visitor|player|device|socket|session)\b(?:\W+\w+){0,5}\W+(?:listening|running|started|ready|connected)\b`)
 	// optional fits errors of what a program does beside its work.
 	optional = regexp.MustCompile(`(?i)\btelemetry\b|\banalytics\b|\busage (?:stats|statistics|report|data)\b|\bphone ?home\b|\b(?:update|version|upgrade) check|\bcheck(?:ing)? for (?:updates|new versions?|upgrades)|\bnew version\b|\bsentry\b|\b(?:traces?|spans?) export|\bexport(?:ing)? (?:of )?(?:traces?|spans?)\b|\botlp|\bjaeger\b|\bzipkin\b|\bstatsd\b|\bprofil(?:er|ing)\b|\bmetadata (?:server|service)\b|169\.254\.169\.254|\bicon\b|\bdeprecat`)
 	// recovers fits a line that says that what failed works again.
@@ -49,6 +61,9 @@ type logOf struct {
 	story     *logline.Story
 	at        []time.Time // when each line was written; nil where nobody knows
 	seen      *fact.Fact  // the look that read it; nil where it was read from the API
+	whole     []string    // all its lines, of which the story may leave some out
+	wholeAt   []time.Time // when each of them was written; nil where nobody knows
+	ready     time.Time   // when its pod became Ready; zero where nobody knows
 }
 
 // complainedNow is an error that a container complains of now.
@@ -66,7 +81,7 @@ func (l logOf) complainsNow(now time.Time) []complainedNow {
 	for _, g := range l.story.Groups(logline.Warning, l.at) {
 		said := l.story.Message(g.Last)
 		c := complainedNow{Group: g, log: l, text: said, another: blames(said), place: words.Place(l.story.Text(g.Last))}
-		if g.Severity == logline.Warning && !c.another || harmless(said) || !c.goesOn(now) || c.recovered() {
+		if g.Severity == logline.Warning && !c.another || c.harmless() || !c.goesOn(now) || c.recovered() {
 			continue
 		}
 		all = append(all, c)
@@ -88,8 +103,22 @@ func (l logOf) complainsNow(now time.Time) []complainedNow {
 }
 
 // harmless reports whether an error says nothing of the work of the program that logs it.
-func harmless(said string) bool {
-	return visitors.MatchString(said) || optional.MatchString(said) || counted.MatchString(said)
+func (g complainedNow) harmless() bool {
+	asked := !g.another && absent.MatchString(g.text) && !ownLack.MatchString(g.text)
+	return asked || visitors.MatchString(g.text) || optional.MatchString(g.text) || counted.MatchString(g.text) || rejects.MatchString(g.log.story.Text(g.Last))
+}
+
+// isShare reports whether an error is among the more usual lines since it was first logged: one that names
+// no other program may be about single requests otherwise. Lines that go on with another count as part of it.
+func (g complainedNow) isShare() bool {
+	n := 0
+	for i, line := range g.log.whole {
+		if line == "" || line[0] == ' ' || line[0] == '\t' || i < len(g.log.wholeAt) && g.log.wholeAt[i].Before(g.From) {
+			continue
+		}
+		n++
+	}
+	return g.Count > leastErrors && g.Count*leastShare >= n
 }
 
 // goesOn reports whether an error was logged often enough, and not longer ago than it is logged again.
@@ -99,31 +128,58 @@ func (g complainedNow) goesOn(now time.Time) bool {
 		least = leastUnreached
 	}
 	if g.Until.IsZero() {
-		return g.Count >= leastErrors && g.log.story.Len()-g.Last <= leastErrors
+		return g.Count >= leastErrors && (g.another || g.isShare()) && g.log.story.Len()-g.Last <= leastErrors
 	}
 	quiet := now.Sub(g.Until)
-	if g.Severity >= logline.Fatal && quiet <= seldom && g.log.story.EndsFailed() && g.Last >= g.log.story.Primary() {
+	if g.Until.Before(g.log.ready) {
+		return false
+	}
+	if g.Severity >= logline.Fatal && quiet <= seldom && g.log.story.EndsFailed() && g.Last >= g.log.story.Primary() && (g.Count >= leastErrors || quiet <= degradedWithin && g.cannotGoOn()) {
 		return true // it was the last that the program said
 	}
-	if g.Count < least {
+	if g.Count < least || !g.another && !g.isShare() {
 		return false
 	}
 	between := g.Until.Sub(g.From) / time.Duration(g.Count-1)
 	return between <= seldom && quiet <= max(degradedWithin/4, min(3*between, seldom+degradedWithin))
 }
 
-// recovered reports whether a later line says that what failed works again.
-func (g complainedNow) recovered() bool {
-	for i := g.Last + 1; i < g.log.story.Len(); i++ {
-		if g.log.story.Severity(i) <= logline.Plain && recovers.MatchString(g.log.story.Message(i)) {
+// cannotGoOn reports whether the program says, with the error or after it, that it is at its end.
+func (g complainedNow) cannotGoOn() bool {
+	for i := g.Last; i < g.log.story.Len(); i++ {
+		if ends.MatchString(g.log.story.Message(i)) {
 			return true
 		}
 	}
 	return false
 }
 
+// recovered reports whether a later line says that what failed works again, or several came after it without it for
+// more than twice as long as it took to come again.
+func (g complainedNow) recovered() bool {
+	plain, newest := 0, time.Time{}
+	for i := g.Last + 1; i < g.log.story.Len(); i++ {
+		said := g.log.story.Message(i)
+		if g.log.story.Severity(i) > logline.Plain {
+			continue
+		}
+		if recovers.MatchString(said) || started.MatchString(said) && !notYet.MatchString(said) {
+			return true
+		}
+		if plain++; i < len(g.log.at) {
+			newest = g.log.at[i]
+		}
+	}
+	return plain >= leastErrors && g.Count > 1 && newest.Sub(g.Until) > 2*g.Until.Sub(g.From)/time.Duration(g.Count-1)
+}
+
 // degraded is the trouble of a container that runs and complains of errors now; ok is false for one that does not.
 func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
+	if h.Object != nil {
+		if c := conditionOf(h.Object.Status.Conditions, v1.PodReady); c != nil && c.Status == v1.ConditionTrue {
+			l.ready = c.LastTransitionTime.Time
+		}
+	}
 	all := l.complainsNow(h.now)
 	if len(all) == 0 {
 		return t, false
@@ -243,9 +299,9 @@ func (h *inquiry) failsAtWork(container string) (trouble, bool) {
 		}
 		if f, _ := run.Said(time.Time{}); f != nil && h.now.Sub(f.Seen) <= lookedLately {
 			look := fact.Of[fact.Looked](f)
-			l := logOf{container: name, story: h.read(look.Said), seen: f}
+			l := logOf{container: name, story: h.read(look.Said), seen: f, whole: look.Said}
 			if len(look.SaidAt) == len(look.Said) {
-				l.at = look.SaidAt
+				l.at, l.wholeAt = look.SaidAt, look.SaidAt
 			}
 			if t, ok := h.degraded(l); ok {
 				return t, true
@@ -299,7 +355,7 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 		return false
 	}
 	for _, log := range logs {
-		l := logOf{container: log.Container}
+		l := logOf{container: log.Container, whole: log.Lines, wholeAt: log.At}
 		l.story, l.at = words.ReadLong(log.Lines, log.At)
 		t, ok := h.degraded(l)
 		if !ok {
@@ -321,7 +377,24 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 		return true
 	}
 	if v := &a.Verdicts[0]; !slices.ContainsFunc(pod.Spec.Containers, hasProbe) && v.Certainty == answer.Unknown && slices.ContainsFunc(logs, func(l Log) bool { return len(l.Lines) > 0 }) {
-		v.Say(answer.Parts{Subject: subject(v.Container), What: "Kubernetes reports no problem, and its log complains of nothing now; nothing tests this pod: its containers have no probe."})
+		what := "repeats no error now"
+		if logsAreClean(pod, logs) {
+			what = "complains of nothing now"
+		}
+		v.Say(answer.Parts{Subject: subject(v.Container), What: "Kubernetes reports no problem, and its log " + what + "; nothing tests this pod: its containers have no probe."})
 	}
 	return false
+}
+
+// logsAreClean reports whether the log of each container that runs was read, and none has an error.
+func logsAreClean(pod *v1.Pod, logs []Log) bool {
+	for _, st := range pod.Status.ContainerStatuses {
+		if st.State.Running != nil && !slices.ContainsFunc(logs, func(l Log) bool { return l.Container == st.Name }) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(logs, func(l Log) bool {
+		story, at := words.ReadLong(l.Lines, l.At)
+		return len(story.Groups(logline.Error, at)) > 0
+	})
 }
