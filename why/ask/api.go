@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -199,9 +200,17 @@ func (q *question) log(ctx context.Context, pod *v1.Pod, container string, previ
 	return q.lines(ctx, pod, container, previous, lastLines, lastBytes)
 }
 
-// lines are so many of them, and of these so many bytes.
+// lines are so many of them, or fewer where these have more bytes than may be read: a limit cuts the newest off.
 func (q *question) lines(ctx context.Context, pod *v1.Pod, container string, previous bool, lines, most int64) ([]fromapi.Line, bool) {
 	raw, err := q.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, Timestamps: true, TailLines: &lines, LimitBytes: &most}).Do(ctx).Raw()
+	if err == nil && int64(len(raw)) >= most {
+		if lines > 1 {
+			return q.lines(ctx, pod, container, previous, lines/2, most)
+		}
+		if end := bytes.LastIndexByte(raw, '\n'); end >= 0 {
+			raw = raw[:end]
+		}
+	}
 	// A log that is gone is answered for with these words in its place (kubelet,
 	// kuberuntime_container.go, GetContainerLogs).
 	if err != nil || strings.HasPrefix(string(raw), "unable to retrieve container logs for ") {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,6 +61,12 @@ func (q *question) departed(ctx context.Context, name string) ([]answer.Answer, 
 	return nil, errors.Join(err, known)
 }
 
+// podSuffix fits what follows the name of a workload in those of its pods, by kind.
+var podSuffix = map[string]string{
+	"Deployment": "-[a-z0-9]+-[a-z0-9]{5}", "ReplicaSet": "-[a-z0-9]{5}", "DaemonSet": "-[a-z0-9]{5}",
+	"Job": `(?:-\d+)?-[a-z0-9]{5}`, "StatefulSet": `-\d+`,
+}
+
 // forgotten answers about a workload that does not exist by its pods, where somebody remembers them or
 // events tell of them.
 func (q *question) forgotten(ctx context.Context, t Target) ([]answer.Answer, error) {
@@ -73,13 +79,21 @@ func (q *question) forgotten(ctx context.Context, t Target) ([]answer.Answer, er
 	if err != nil {
 		return nil, e
 	}
+	living, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, e
+	}
+	exists := func(name string) bool {
+		return slices.ContainsFunc(living.Items, func(p v1.Pod) bool { return p.Name == name })
+	}
+	itsPod := regexp.MustCompile("^" + regexp.QuoteMeta(t.Name) + podSuffix[kind] + "$")
 	var uid types.UID
 	var pod v1.Event // the newest of a pod of it
 	for _, one := range list.Items {
 		switch about := one.InvolvedObject; {
 		case about.Kind == kind && about.Name == t.Name:
 			uid = about.UID
-		case about.Kind == "Pod" && strings.HasPrefix(about.Name, t.Name+"-") && !one.LastTimestamp.Before(&pod.LastTimestamp):
+		case about.Kind == "Pod" && itsPod.MatchString(about.Name) && !exists(about.Name) && !one.LastTimestamp.Before(&pod.LastTimestamp):
 			pod = one
 		}
 	}

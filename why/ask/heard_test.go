@@ -117,6 +117,23 @@ func TestReadyIsNotWell(t *testing.T) {
 		"a log in which nothing is wrong": {
 			func(v village) { v.pod("client", true, "INFO synced 12 items, 0 errors", nil) }, answer.Healthy, answer.None, answer.Unknown, "", "its log complains of nothing now",
 		},
+		"a log with an error that is not repeated": {
+			func(v village) {
+				v.pod("client", true, "INFO synced", nil)
+				of := record.LogOf("shop", "client", "main", false)
+				v.Logs[of] = append([]byte(v.Time.Add(-3*time.Minute).Format(time.RFC3339Nano)+" ERROR price of order 7: rounding\n"), v.Logs[of]...)
+			}, answer.Healthy, answer.None, answer.Unknown, "", "its log repeats no error now",
+		},
+		"a log that is longer than may be read": {
+			func(v village) {
+				v.pod("client", true, "psycopg2.OperationalError: connection to server at \"postgres\", port 5432 failed: Connection refused", nil)
+				of, old := record.LogOf("shop", "client", "main", false), &strings.Builder{}
+				for range 500 {
+					fmt.Fprintf(old, "%s INFO %s\n", v.Time.Add(-5*time.Minute).Format(time.RFC3339Nano), strings.Repeat("x", 10_000))
+				}
+				v.Logs[of] = append([]byte(old.String()), v.Logs[of]...)
+			}, answer.Degraded, "", "", "", "Connection refused",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newVillage(t)

@@ -63,3 +63,21 @@ func TestForgotten(t *testing.T) {
 		t.Error(all, err)
 	}
 }
+
+// Pods of a workload with a longer name are another's, and those that exist are not gone.
+func TestForgottenByName(t *testing.T) {
+	event := func(kind, name, at string) string {
+		return `{"apiVersion":"v1","kind":"Event","metadata":{"namespace":"shop","name":"` + kind + name + `"},"involvedObject":{"kind":"` + kind + `","namespace":"shop","name":"` + name + `","uid":"` + name + `"},"type":"Warning","reason":"BackOff","message":"Back-off restarting failed container main","lastTimestamp":"2026-11-20T09:` + at + `Z"}`
+	}
+	own := event("Pod", "api-5d9c8b7f6-x7k2p", "10:00")
+	others := []string{
+		event("Deployment", "api", "00:00"), event("Pod", "api-worker-5d9c8b7f6-x7k2p", "20:00"), event("Pod", "api-0", "21:00"), event("Pod", "api-6c9c8b7f6-aaaaa", "22:00"),
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop","name":"api-6c9c8b7f6-aaaaa","uid":"living"}}`,
+	}
+	if all, err := shop(t, append(others, own)...).About(t.Context(), Target{Kind: "deployment", Name: "api"}); err != nil || len(all) != 1 || all[0].Subject.Name != "api-5d9c8b7f6-x7k2p" {
+		t.Error(all, err)
+	}
+	if all, err := shop(t, others...).About(t.Context(), Target{Kind: "deployment", Name: "api"}); err == nil {
+		t.Error(all)
+	}
+}

@@ -184,6 +184,19 @@ func (s *server) node(w http.ResponseWriter, r *http.Request, node, path string)
 	memory().ServeHTTP(w, inner)
 }
 
+// limited writes only so many bytes, as kubelet does.
+type limited struct {
+	http.ResponseWriter
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	n := min(len(p), l.left)
+	l.left -= n
+	_, err := l.ResponseWriter.Write(p[:n])
+	return len(p), err
+}
+
 // log answers with the last lines of a container.
 func (s *server) log(w http.ResponseWriter, r *http.Request, space, pod string) {
 	q := r.URL.Query()
@@ -191,6 +204,9 @@ func (s *server) log(w http.ResponseWriter, r *http.Request, space, pod string) 
 	if !ok {
 		fail(w, http.StatusBadRequest, "no log was recorded")
 		return
+	}
+	if most, err := strconv.Atoi(q.Get("limitBytes")); err == nil && most > 0 {
+		w = &limited{w, most}
 	}
 	all := bytes.SplitAfter(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
 	if most, err := strconv.Atoi(q.Get("tailLines")); err == nil && most >= 0 {
