@@ -62,7 +62,8 @@ func (c *tenancy) lived(namespace, name string, said ...string) *v1.Pod {
 	}
 	now := time.Now().UTC()
 	for _, body := range []fact.Body{
-		fact.SpecSeen{Object: pod, Source: "api"}, fact.Started{ContainerID: "containerd://" + name, PID: 7, Image: "hidden-image:1"},
+		fact.SpecSeen{Object: pod, Source: "api"},
+		fact.Started{ContainerID: "containerd://" + name, PID: 7, Image: "hidden-image:1"},
 		fact.Exited{ContainerID: "containerd://" + name, ExitCode: 1, OOMKnown: true, LastLines: said},
 	} {
 		f := fact.Redacted(fact.Fact{ID: c.j.Next(1), Pod: fact.Pod{Namespace: namespace, Name: name, UID: pod.UID}, At: now, Seen: now, Body: body})
