@@ -177,9 +177,10 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 		return undecided(id, "", fmt.Sprintf("A volume of the pod could not be set up by a kubelet that had just begun, and did not watch what it needs yet: %s.", message), f.chain, nil,
 			"It tries again, and whether that still fails is not known.", h.describeFix())
 	case words.VolumeObjectMissing(b.Message):
-		kind, name := h.missingObject(b.Message)
+		kind, _ := h.missingObject(b.Message)
 		f.cause, f.text = answer.ConfigMissing, fmt.Sprintf("A volume of the pod needs something that does not exist: %s.", message)
 		if volume, key := words.NoVolumeKey(b.Message); key != "" {
+			var name string
 			if kind, name = h.objectOfVolume(volume, kind); name != "" {
 				f.because = []string{fmt.Sprintf("Volume %s is of %s %s, and that has no key %s.", volume, kind, name, key)}
 				f.fixes = []answer.Fix{
