@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"whylet.dev/whylet/fact"
@@ -133,21 +134,24 @@ func (c *tenancy) ask(in dynamic.ResourceInterface, kind string, spec map[string
 	if _, err := in.Create(c.t.Context(), u, metav1.CreateOptions{}); err != nil {
 		return "refused: " + err.Error()
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		got, err := in.Get(c.t.Context(), u.GetName(), metav1.GetOptions{})
+	var seen string
+	if err := wait.PollUntilContextTimeout(c.t.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		got, err := in.Get(ctx, u.GetName(), metav1.GetOptions{})
 		if err != nil {
-			return "gone: " + err.Error()
+			seen = "gone: " + err.Error()
+			return true, nil
 		}
 		text, _ := json.Marshal(got.Object["status"])
 		var s question.Status
-		if json.Unmarshal(text, &s) == nil && !s.AnsweredAt.IsZero() {
-			return string(text) + unpacked(s.Facts)
+		if json.Unmarshal(text, &s) != nil || s.AnsweredAt.IsZero() {
+			return false, nil
 		}
-		if time.Now().After(end) {
-			c.t.Errorf("%v is not answered", spec)
-			return ""
-		}
+		seen = string(text) + unpacked(s.Facts)
+		return true, nil
+	}); err != nil {
+		c.t.Errorf("no answer to %v: %v", spec, err)
 	}
+	return seen
 }
 
 // unpacked are the facts of a portable file as text.

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	authn "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
 
@@ -88,13 +90,14 @@ func TestWhoSendsSlowlyStarvesNobody(t *testing.T) {
 	for i := range 70 {
 		slowly(t, server, of+fmt.Sprint("a", i%10))
 	}
-	for open, late := 0, time.Now().Add(time.Minute); open < mostOfUser; time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("after a minute %d of the slow requests are open, and not %d", open, mostOfUser)
-		}
+	open := 0
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		h.asking.mu.Lock()
+		defer h.asking.mu.Unlock()
 		open = h.asking.all
-		h.asking.mu.Unlock()
+		return open >= mostOfUser, nil
+	}); err != nil {
+		t.Fatalf("%d of %d slow requests are open: %v", open, mostOfUser, err)
 	}
 	for range 3 {
 		for path, token := range map[string]string{"/alerts": "system:serviceaccount:modest:a", "/metrics": "prometheus"} {
