@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
@@ -152,7 +154,7 @@ func probeSaysWhere(p *probing) *finding {
 			return f
 		}
 	}
-	if elsewhere := portsIn(argv); len(elsewhere) > 0 && !slices.Contains(elsewhere, fmt.Sprint(p.port())) && p.isAlone() {
+	if elsewhere := portsIn(argv); len(elsewhere) > 0 && !namesPort(p.of, p.port()) && p.isAlone() {
 		f.text = fmt.Sprintf("The command of container %s has it listen on port %s, and %s asks on %d, where it has never been answered.", p.run.Container, strings.Join(elsewhere, " and "), p.what(), p.port())
 		if !declares(p.of, p.port()) {
 			f.cause = answer.ProbeWrongPort
@@ -174,17 +176,27 @@ func (p *probing) firstOfPod() bool {
 	return !slices.ContainsFunc(fact.All[fact.Started](p.h.Facts), func(f *fact.Fact) bool { return f.Container != p.run.Container })
 }
 
-// portFlags are the options by which servers are told the port that they listen on.
-var portFlags = []string{"-p", "--port", "-port", "--http-port", "--listen-port", "--server.port", "-Dserver.port"}
+// shortPort are the servers whose option -p is the port: that of others is a profile, a prefix or a process ID.
+var shortPort = []string{"httpd", "memcached", "mosquitto", "nc", "postgres"}
+
+// portFlags are the options that set a server's port.
+var portFlags = []string{"--port", "-port", "--http-port", "--listen-port", "--server.port", "-Dserver.port"}
+
+// namesPort reports whether the command or a variable of a container has a port in it: the program may listen on several.
+func namesPort(c *v1.Container, port int) bool {
+	number := regexp.MustCompile(fmt.Sprintf(`(?:^|\D)%d(?:\D|$)`, port))
+	return slices.ContainsFunc(slices.Concat(c.Command, c.Args), number.MatchString) || slices.ContainsFunc(c.Env, func(e v1.EnvVar) bool { return number.MatchString(e.Value) })
+}
 
 // portsIn are the ports that a command names by such options.
 func portsIn(argv []string) (ports []string) {
+	short := len(argv) > 0 && slices.Contains(shortPort, path.Base(argv[0]))
 	for i, arg := range argv {
 		flag, value, joined := strings.Cut(arg, "=")
 		if !joined && i+1 < len(argv) {
 			value = argv[i+1]
 		}
-		if n, err := strconv.Atoi(value[strings.LastIndexByte(value, ':')+1:]); err == nil && n > 0 && n < 1<<16 && slices.Contains(portFlags, flag) {
+		if n, err := strconv.Atoi(value[strings.LastIndexByte(value, ':')+1:]); err == nil && n > 0 && n < 1<<16 && (slices.Contains(portFlags, flag) || short && flag == "-p") {
 			ports = append(ports, strconv.Itoa(n))
 		}
 	}
