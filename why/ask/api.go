@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -200,17 +201,24 @@ func (q *question) log(ctx context.Context, pod *v1.Pod, container string, previ
 	return q.lines(ctx, pod, container, previous, lastLines, lastBytes)
 }
 
-// lines are so many of them, or fewer where these have more bytes than may be read: a limit cuts the newest off.
-func (q *question) lines(ctx context.Context, pod *v1.Pod, container string, previous bool, lines, most int64) ([]fromapi.Line, bool) {
-	raw, err := q.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, Timestamps: true, TailLines: &lines, LimitBytes: &most}).Do(ctx).Raw()
+// logTail returns at most the last lines of a container's log, with their times, in at most so many bytes. Kubelet's
+// byte limit cuts off the newest lines, so a tail that reaches it is read again with half of the lines.
+func logTail(ctx context.Context, client kubernetes.Interface, pod *v1.Pod, container string, previous bool, lines, most int64) ([]byte, error) {
+	raw, err := client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, Timestamps: true, TailLines: &lines, LimitBytes: &most}).Do(ctx).Raw()
 	if err == nil && int64(len(raw)) >= most {
 		if lines > 1 {
-			return q.lines(ctx, pod, container, previous, lines/2, most)
+			return logTail(ctx, client, pod, container, previous, lines/2, most)
 		}
 		if end := bytes.LastIndexByte(raw, '\n'); end >= 0 {
 			raw = raw[:end]
 		}
 	}
+	return raw, err
+}
+
+// lines returns the parsed tail of a log; ok is false if it cannot be read.
+func (q *question) lines(ctx context.Context, pod *v1.Pod, container string, previous bool, lines, most int64) ([]fromapi.Line, bool) {
+	raw, err := logTail(ctx, q.client, pod, container, previous, lines, most)
 	// A log that is gone is answered for with these words in its place (kubelet,
 	// kuberuntime_container.go, GetContainerLogs).
 	if err != nil || strings.HasPrefix(string(raw), "unable to retrieve container logs for ") {

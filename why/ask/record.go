@@ -201,8 +201,7 @@ func (r *recorder) logs(ctx context.Context) {
 }
 
 func (r *recorder) lastLines(ctx context.Context, pod *v1.Pod, container string, previous bool) {
-	most, bytes := int64(record.LastLines), int64(4<<20)
-	raw, err := r.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, Timestamps: true, TailLines: &most, LimitBytes: &bytes}).Do(ctx).Raw()
+	raw, err := logTail(ctx, r.client, pod, container, previous, record.LastLines, mostHeardBytes)
 	if err != nil {
 		if !apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err) { // there is none
 			r.miss("log "+record.LogOf(pod.Namespace, pod.Name, container, previous), err)
