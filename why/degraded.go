@@ -20,62 +20,62 @@ import (
 )
 
 const (
-	// degradedWithin is how long ago an error may have been logged that still goes on.
+	// degradedWithin is the maximum age of the last error of a failure that goes on.
 	degradedWithin = 2 * time.Minute
-	// seldom is the longest time between two errors of a program that does its work seldom.
+	// seldom is the longest interval between two errors of a program that works rarely.
 	seldom = 10 * time.Minute
-	// leastErrors is how often a program has to log an error: one may come of chance.
+	// leastErrors is the minimum count of an error: a single one may be chance.
 	leastErrors = 3
-	// leastShare is which part of the lines of a log an error that names no other program has to be.
+	// leastShare is the minimum share of all lines, as 1/n, of an error that names no other program.
 	leastShare = 10
-	// leastUnreached is the same of an error that names another program that cannot be reached.
+	// leastUnreached is the minimum count of an error that names another program.
 	leastUnreached = 2
-	// mostRepeats is how many errors of one container are named.
+	// mostRepeats is the maximum number of errors reported for a container.
 	mostRepeats = 3
 )
 
 var (
-	// visitors fits errors that a server logs of what its clients do wrong: they say nothing of its own work.
+	// visitors matches errors that a server logs about faults of its clients.
 	visitors = regexp.MustCompile(`(?i)\b(?:404|401|403|405|400)\b|\bnot found: /|no route matches|no such (?:route|page)|\bopen\(\) "[^"]*" failed \(2: |directory index of|access forbidden by rule|client (?:intended to send|sent|disconnected|closed|has gone|timed out)|\bclosed keepalive|TLS handshake error|SSL_do_handshake\(\) failed|tlsv?1? alert|bad (?:request|client hello|certificate from)|http request sent to an? https|invalid (?:http|request|method|token|jwt|signature|csrf|credentials|password|api key|session|host header|preface|protocol)|(?:token|session|signature|jwt) (?:has |is )?(?:expired|invalid)|malformed|login failed|authentication failed for user|password authentication|access denied for user|failed password|invalid user|validation (?:error|failed)|ValidationError|csrf|\bduplicate key\b|violates|syntax error at or near|relation "[^"]*" does not exist|column "[^"]*" does not exist|canceling statement due to|terminating connection due to administrator|unexpected EOF on client|could not receive data from client|aborted connection|broken pipe|connection reset by peer|forcibly closed|rate limit(?:ed| exceeded) for|\bUnauthorized request|kex_exchange|banner exchange|no matching (?:host key|key exchange)|Disallowed host|disallowedhost|unsupported (?:media|method)|deadlock detected|could not serialize|invalid input syntax|value too long|division by zero|object has been modified|context canceled|code = (?:NotFound|InvalidArgument|AlreadyExists|Canceled|Aborted)\b`)
-	// rejects fits a line of a database's own log about a client that it does not let in: in a client's log the same is an error of that.
+	// rejects matches a line in PostgreSQL's own log about a client it refused. In a client's log the same text is the client's error.
 	rejects = regexp.MustCompile(`(?:^|\[\d+\][^:]*)FATAL: +(?:role|database) "[^"]*" does not exist|(?:^|\[\d+\][^:]*)FATAL: +no pg_hba\.conf entry`)
-	// absent fits an error about what somebody asked for that is not there; ownLack about what a program needs itself.
+	// absent matches an error about a requested object that does not exist; ownLack one about something the program itself needs.
 	absent  = regexp.MustCompile(`(?i)\bnot found[\s"'.)\]}]*$`)
 	ownLack = regexp.MustCompile(`(?i)\b(?:command|module|class|library|file|host|executable|symbol|table|plugin|config\w*|secret)\b[^:]* not found`)
-	// ends fits a line by which a program says that it cannot go on.
+	// ends matches a line with which a program reports that it cannot continue.
 	ends = regexp.MustCompile(`(?i)\bcrash(?:ed|ing)?\b|\b(?:cannot|can't|unable to|could not) (?:continue|proceed|go on|start|recover)|\bgiving up\b|\bterminat(?:ed|ing)\b|\bshutting down\b|\babort(?:ed|ing)\b|\bexiting\b|\bunrecoverable\b|\bout of memory\b|OutOfMemoryError`)
-	// started fits a line that says that a program has come to its work; notYet one that says the opposite.
+	// started matches a line that reports a completed start; notYet one that negates it.
 	started = regexp.MustCompile(`(?i)\b(?:listening|running|serving|started) (?:on|at)\b|\b(?:server|service|http|application|app) (?:is )?(?:now )?(?:listening|running|started)\b|\bstarted (?:\S+ )?in [\d.]+|\brunning in\b|\b(?:startup|start-up|initiali[sz]ation) (?:is )?completed?\b|\bready\b|\bconnected\b`)
 	notYet  = regexp.MustCompile(`(?i)\b(?:not|isn't|never|wait(?:ing|s)?|until|before|when|if|unless|none|0|client|user|peer|visitor|player|device|socket|session)\b(?:\W+\w+){0,5}\W+(?:listening|running|started|ready|connected)\b`)
-	// optional fits errors of what a program does beside its work.
+	// optional matches errors of side features, such as telemetry and update checks.
 	optional = regexp.MustCompile(`(?i)\btelemetry\b|\banalytics\b|\busage (?:stats|statistics|report|data)\b|\bphone ?home\b|\b(?:update|version|upgrade) check|\bcheck(?:ing)? for (?:updates|new versions?|upgrades)|\bnew version\b|\bsentry\b|\b(?:traces?|spans?) export|\bexport(?:ing)? (?:of )?(?:traces?|spans?)\b|\botlp|\bjaeger\b|\bzipkin\b|\bstatsd\b|\bprofil(?:er|ing)\b|\bmetadata (?:server|service)\b|169\.254\.169\.254|\bicon\b|\bdeprecat`)
-	// recovers fits a line that says that what failed works again.
+	// recovers matches a line that reports a recovery.
 	recovers = regexp.MustCompile(`(?i)\b(?:re-?connected|re-?established|recovered|restored|resumed|succeeded|successful(?:ly)?|is (?:back|healthy|up|available|reachable)(?: again)?|back (?:to normal|online|up)|connected to|connection (?:established|ok|is ok)|became (?:healthy|available|ready|leader)|acquired lease|healthy again|all (?:ok|good|healthy))\b`)
-	// counted fits a number of errors that is none.
+	// counted matches an error counter of zero.
 	counted = regexp.MustCompile(`(?i)\b(?:0|no|zero) (?:\w+ )?(?:errors?|failures?|failed|exceptions?|problems?)\b|\b(?:errors?|failures?|failed)["']?[=:]\s*"?0\b`)
 )
 
-// logOf is the end of the log of a container that goes on, oldest line first.
+// logOf is the end of the log of a running container, oldest line first.
 type logOf struct {
 	container string
 	story     *logline.Story
-	at        []time.Time // when each line was written; nil where nobody knows
-	seen      *fact.Fact  // the look that read it; nil where it was read from the API
-	whole     []string    // all its lines, of which the story may leave some out
-	wholeAt   []time.Time // when each of them was written; nil where nobody knows
-	ready     time.Time   // when its pod became Ready; zero where nobody knows
+	at        []time.Time // when each line was written; nil if unknown
+	seen      *fact.Fact  // the fact that holds the log; nil if it comes from the API
+	whole     []string    // all lines; the story may omit some
+	wholeAt   []time.Time // when each of them was written; nil if unknown
+	ready     time.Time   // when its pod became Ready; zero if unknown
 }
 
-// complainedNow is an error that a container complains of now.
+// complainedNow is an error that a container logs repeatedly at present.
 type complainedNow struct {
 	logline.Group
 	log     logOf
 	text    string
-	another bool // it is about another program
+	another bool // the error is about another program
 	place   string
 }
 
-// complainsNow are the errors of which a log complains now, the one that tells most first.
+// complainsNow returns the errors that a log repeats at present, the most telling first.
 func (l logOf) complainsNow(now time.Time) []complainedNow {
 	var all []complainedNow
 	for _, g := range l.story.Groups(logline.Warning, l.at) {
@@ -102,14 +102,14 @@ func (l logOf) complainsNow(now time.Time) []complainedNow {
 	return all
 }
 
-// harmless reports whether an error says nothing of the work of the program that logs it.
+// harmless reports whether an error is no sign that the program fails.
 func (g complainedNow) harmless() bool {
 	asked := !g.another && absent.MatchString(g.text) && !ownLack.MatchString(g.text)
 	return asked || visitors.MatchString(g.text) || optional.MatchString(g.text) || counted.MatchString(g.text) || rejects.MatchString(g.log.story.Text(g.Last))
 }
 
-// isShare reports whether an error is among the more usual lines since it was first logged: one that names
-// no other program may be about single requests otherwise. Lines that go on with another count as part of it.
+// isShare reports whether an error makes up at least 1/leastShare of the lines since it was first logged. A rarer
+// error that names no other program may concern single requests. Indented lines belong to the line above.
 func (g complainedNow) isShare() bool {
 	n := 0
 	for i, line := range g.log.whole {
@@ -121,7 +121,7 @@ func (g complainedNow) isShare() bool {
 	return g.Count > leastErrors && g.Count*leastShare >= n
 }
 
-// goesOn reports whether an error was logged often enough, and not longer ago than it is logged again.
+// goesOn reports whether an error occurs often enough, and its last occurrence is no older than its interval allows.
 func (g complainedNow) goesOn(now time.Time) bool {
 	least := leastErrors
 	if g.another {
@@ -135,7 +135,7 @@ func (g complainedNow) goesOn(now time.Time) bool {
 		return false
 	}
 	if g.Severity >= logline.Fatal && quiet <= seldom && g.log.story.EndsFailed() && g.Last >= g.log.story.Primary() && (g.Count >= leastErrors || quiet <= degradedWithin && g.cannotGoOn()) {
-		return true // it was the last that the program said
+		return true // the last line of the log
 	}
 	if g.Count < least || !g.another && !g.isShare() {
 		return false
@@ -144,7 +144,7 @@ func (g complainedNow) goesOn(now time.Time) bool {
 	return between <= seldom && quiet <= max(degradedWithin/4, min(3*between, seldom+degradedWithin))
 }
 
-// cannotGoOn reports whether the program says, with the error or after it, that it is at its end.
+// cannotGoOn reports whether this error or a later line says that the program cannot continue.
 func (g complainedNow) cannotGoOn() bool {
 	for i := g.Last; i < g.log.story.Len(); i++ {
 		if ends.MatchString(g.log.story.Message(i)) {
@@ -154,8 +154,8 @@ func (g complainedNow) cannotGoOn() bool {
 	return false
 }
 
-// recovered reports whether a later line says that what failed works again, or several came after it without it for
-// more than twice as long as it took to come again.
+// recovered reports whether a later line reports a recovery, or several plain lines follow the last error for more
+// than twice its interval.
 func (g complainedNow) recovered() bool {
 	plain, newest := 0, time.Time{}
 	for i := g.Last + 1; i < g.log.story.Len(); i++ {
@@ -173,7 +173,7 @@ func (g complainedNow) recovered() bool {
 	return plain >= leastErrors && g.Count > 1 && newest.Sub(g.Until) > 2*g.Until.Sub(g.From)/time.Duration(g.Count-1)
 }
 
-// degraded is the trouble of a container that runs and complains of errors now; ok is false for one that does not.
+// degraded returns the trouble of a running container whose log repeats an error; ok is false if it repeats none.
 func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	if h.Object != nil {
 		if c := conditionOf(h.Object.Status.Conditions, v1.PodReady); c != nil && c.Status == v1.ConditionTrue {
@@ -233,7 +233,7 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	}
 	f.fixes = append(f.fixes, h.inspect("read what it logs", h.kubectl("logs %s -c %s --since=10m", h.Pod.Name, l.container)))
 	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.container, Count: g.Count, First: g.From, Last: h.now}
-	t.Text = fmt.Sprintf("container %s runs and is ready, and fails at its work", l.container)
+	t.Text = fmt.Sprintf("the pod is Ready, but container %s logs errors", l.container)
 	t.explain = func(id string) answer.Verdict {
 		v := f.verdict(id, l.container, nil)
 		v.Repeats = repeats
@@ -242,10 +242,10 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	return t, true
 }
 
-// rbacDenied is the entry of the knowledge base about what a service account may not do.
+// rbacDenied is the ID of the entry about requests that RBAC forbids.
 const rbacDenied = "kube-apiserver.rbac-denied"
 
-// howOften says how often an error was logged, and since when.
+// howOften formats the count of an error, and its first and last time.
 func (g complainedNow) howOften(now time.Time) string {
 	if g.Until.IsZero() || g.Count == 1 {
 		return prose.Times(g.Count)
@@ -261,7 +261,7 @@ func (g complainedNow) repeat(said string) answer.Repeat {
 	return answer.Repeat{Container: g.log.container, Text: prose.Brief(said, quoted), Count: g.Count, First: g.From, Last: g.Until}
 }
 
-// unanswered is the trouble of a container whose connections to a place are not answered again and again.
+// unanswered returns the trouble of a container with several unanswered connections to one address.
 func (h *inquiry) unanswered(run *history.Run) (t trouble, ok bool) {
 	first := map[string]*fact.Fact{}
 	for _, f := range run.Looks {
@@ -280,9 +280,9 @@ func (h *inquiry) unanswered(run *history.Run) (t trouble, ok bool) {
 			at := d.Remote
 			finding := finding{
 				cause: answer.DependencyDown, rule: "dials-unanswered", weight: fair, container: run.Container, chain: links(before, f), fixes: n.fixes(h),
-				text: fmt.Sprintf("Container %s runs and its pod is Ready, but nobody answers its connections to %s.", run.Container, answer.MarkNeed(answer.Need{Place: at})),
+				text: fmt.Sprintf("Container %s runs and its pod is Ready, but its connections to %s get no answer.", run.Container, answer.MarkNeed(answer.Need{Place: at})),
 			}
-			t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: run.Container, Count: 1, First: before.Seen, Last: h.now, Text: fmt.Sprintf("container %s runs and is ready, and gets no answer from %s", run.Container, at)}
+			t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: run.Container, Count: 1, First: before.Seen, Last: h.now, Text: fmt.Sprintf("the pod is Ready, but container %s gets no answer from %s", run.Container, at)}
 			t.explain = func(id string) answer.Verdict { return finding.verdict(id, run.Container, nil) }
 			ok = true
 		}
@@ -290,7 +290,7 @@ func (h *inquiry) unanswered(run *history.Run) (t trouble, ok bool) {
 	return t, ok
 }
 
-// failsAtWork is the trouble of a pod that is Ready, whose containers' logs or sockets show that they fail at their work.
+// failsAtWork returns the trouble of a Ready pod whose logs or sockets show that it fails.
 func (h *inquiry) failsAtWork(container string) (trouble, bool) {
 	for _, name := range h.Containers() {
 		run := h.Last(name)
@@ -314,8 +314,8 @@ func (h *inquiry) failsAtWork(container string) (trouble, bool) {
 	return trouble{}, false
 }
 
-// tested reports whether anything shows that a pod without symptoms does its work: a probe that passes, or a look
-// into each container that runs, not long ago.
+// tested reports whether anything shows that a pod without symptoms works: a probe, or a recent inspection of each
+// running container.
 func (h *inquiry) tested(container string) bool {
 	looked := false
 	for _, name := range h.Containers() {
@@ -339,15 +339,15 @@ func hasProbe(c v1.Container) bool {
 	return c.ReadinessProbe != nil || c.LivenessProbe != nil || c.StartupProbe != nil
 }
 
-// Log is what somebody read of the log of a container that runs, oldest line first, with when each line was written.
+// Log is the end of the log of a running container, oldest line first. At has the time of each line, or is nil.
 type Log struct {
 	Container string
 	Lines     []string
 	At        []time.Time
 }
 
-// Degrade adds to an answer about a Ready pod without symptoms of which its log complains now. What it names that
-// does not answer is among the answer's Reaches then. It reports whether there is anything.
+// Degrade replaces the symptom of an answer about a Ready, Healthy pod by Degraded if one of the logs repeats an
+// error, and adds the addresses that the errors name to the answer's Reaches. It reports whether it did.
 func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 	h := &inquiry{History: history.New(fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil, nil, nil), now: a.AsOf, knowledge: knowledge.Embedded()}
 	h.Object = pod
@@ -377,16 +377,16 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 		return true
 	}
 	if v := &a.Verdicts[0]; !slices.ContainsFunc(pod.Spec.Containers, hasProbe) && v.Certainty == answer.Unknown && slices.ContainsFunc(logs, func(l Log) bool { return len(l.Lines) > 0 }) {
-		what := "repeats no error now"
+		what := "repeats no error"
 		if logsAreClean(pod, logs) {
-			what = "complains of nothing now"
+			what = "has no error"
 		}
-		v.Say(answer.Parts{Subject: subject(v.Container), What: "Kubernetes reports no problem, and its log " + what + "; nothing tests this pod: its containers have no probe."})
+		v.Say(answer.Parts{Subject: subject(v.Container), What: "Kubernetes reports no problem and the log " + what + ", but no probe tests this pod."})
 	}
 	return false
 }
 
-// logsAreClean reports whether the log of each container that runs was read, and none has an error.
+// logsAreClean reports whether the logs of all running containers were read and hold no error.
 func logsAreClean(pod *v1.Pod, logs []Log) bool {
 	for _, st := range pod.Status.ContainerStatuses {
 		if st.State.Running != nil && !slices.ContainsFunc(logs, func(l Log) bool { return l.Container == st.Name }) {

@@ -66,7 +66,7 @@
 //	start.go     why a container or a pod does not start, by rule_start.go, and rule_image.go
 //	             where it is for want of an image; start_init.go, what the others wait for;
 //	             start_mount.go, what cannot be mounted into it
-//	degraded.go  what is Ready and fails at its work, by its log and its connections
+//	degraded.go  Ready pods that fail, by their logs and connections
 //	pod.go       deletion and completion; ready.go, readiness; evicted.go, what the node ran
 //	             short of
 //	rule_deleted.go, rule_requested.go, rule_controller.go  who wanted a pod gone

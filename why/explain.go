@@ -145,6 +145,8 @@ func (h *inquiry) wellness(container string) trouble {
 	v, below := h.explainHealthy(container)
 	if t.BelowThreshold = below; below {
 		t.Text = "it is ready, and a probe of it fails"
+	} else if v.Certainty == answer.Unknown && v.Cause == answer.None {
+		t.Text = "it runs and is Ready"
 	}
 	t.explain = func(id string) answer.Verdict { v.Symptom = id; return v }
 	status, known := h.Status(h.policy)
@@ -218,7 +220,7 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 		h.failedMeanwhile(&f, container)
 	}
 	if readyNow(status) && !h.tested(container) {
-		f.certainty, f.text = answer.Unknown, "Kubernetes reports no problem; nothing tests this pod: its containers have no probe, and nobody has read its log or looked at its connections."
+		f.certainty, f.text = answer.Unknown, "Kubernetes reports no problem, but no probe tests this pod, and its log and connections were not read."
 	}
 	return f.verdict("", container, all), false
 }

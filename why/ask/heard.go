@@ -13,11 +13,11 @@ import (
 	"whylet.dev/whylet/why/cluster"
 )
 
-// mostHeard is how many lines at the end of the log of a Ready pod are read, mostHeardBytes how many bytes of them.
+// mostHeard and mostHeardBytes bound what is read of the end of the log of a Ready pod.
 const mostHeard, mostHeardBytes = 2000, 4 << 20
 
-// hear reads the logs of a Ready pod about which nothing is wrong so far, with the asker's own rights, and adds to
-// its answer what they complain of now. A front reads none: the agents of its nodes do, and who asks it may.
+// hear reads the logs of a Ready pod without symptoms, with the asker's own rights, and reports it as Degraded if
+// they repeat an error. A front reads none: its agents do, and so does the client.
 func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	if q.options.AtDoor || !cluster.LooksWell(pod) || len(a.Symptoms) != 1 {
 		return
@@ -52,8 +52,8 @@ func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	}
 }
 
-// noted adds to a verdict that nothing is wrong which Services the pod's configuration names that have no endpoints:
-// nothing shows that it asks there.
+// noted adds a note to the verdict for each Service without ready endpoints that the pod's configuration names.
+// Nothing shows that the pod connects to it.
 func (q *question) noted(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	f := &follower{question: q}
 	places := f.configured(ctx, pod)
@@ -79,7 +79,7 @@ func (q *question) noted(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	}
 }
 
-// heard does the same for some of the pods of what stands for several; of many it would take too long.
+// heard calls hear for the first pods of a workload: reading the logs of all would take too long.
 func (q *question) heard(ctx context.Context, pods []v1.Pod, answers []answer.Answer) {
 	if !q.top {
 		return

@@ -115,14 +115,14 @@ func TestReadyIsNotWell(t *testing.T) {
 			}, answer.Healthy, answer.None, answer.Unknown, "", "DB_HOST",
 		},
 		"a log in which nothing is wrong": {
-			func(v village) { v.pod("client", true, "INFO synced 12 items, 0 errors", nil) }, answer.Healthy, answer.None, answer.Unknown, "", "its log complains of nothing now",
+			func(v village) { v.pod("client", true, "INFO synced 12 items, 0 errors", nil) }, answer.Healthy, answer.None, answer.Unknown, "", "the log has no error",
 		},
 		"a log with an error that is not repeated": {
 			func(v village) {
 				v.pod("client", true, "INFO synced", nil)
 				of := record.LogOf("shop", "client", "main", false)
 				v.Logs[of] = append([]byte(v.Time.Add(-3*time.Minute).Format(time.RFC3339Nano)+" ERROR price of order 7: rounding\n"), v.Logs[of]...)
-			}, answer.Healthy, answer.None, answer.Unknown, "", "its log repeats no error now",
+			}, answer.Healthy, answer.None, answer.Unknown, "", "the log repeats no error",
 		},
 		"a log that is longer than may be read": {
 			func(v village) {

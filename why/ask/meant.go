@@ -125,7 +125,7 @@ func (q *question) instead(ctx context.Context, pod *v1.Pod, r reference) (answe
 	switch {
 	case apierrors.IsNotFound(err) && r.key == "":
 		if near := prose.Nearest(r.name, q.namesOf(ctx, pod.Namespace, r.kind, "")); near != "" {
-			return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("name %s %s, which exists, in place of %s, if that is meant", r.kind, near, r.name)), true
+			return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("use %s %s, which exists, instead of %s", r.kind, near, r.name)), true
 		}
 		if q.options.Within {
 			return answer.Fix{}, false
@@ -135,7 +135,7 @@ func (q *question) instead(ctx context.Context, pod *v1.Pod, r reference) (answe
 		}
 	case err == nil && r.key != "" && !slices.Contains(keys, r.key):
 		if near := prose.Nearest(r.key, keys); near != "" {
-			return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("name key %s of %s %s in place of %s, if that is meant", near, r.kind, r.name, r.key)), true
+			return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("use key %s of %s %s instead of %s", near, r.kind, r.name, r.key)), true
 		}
 	}
 	return answer.Fix{}, false

@@ -9,9 +9,9 @@ import (
 // A pod that waits for a ConfigMap, a Secret or a key is told which one is meant.
 func TestMeant(t *testing.T) {
 	for _, c := range []struct{ env, message, want string }{
-		{`{"configMapKeyRef":{"name":"app-confg","key":"mode"}}`, `configmap \"app-confg\" not found`, "name ConfigMap app-config, which exists, in place of app-confg"},
-		{`{"configMapKeyRef":{"name":"app-config","key":"mod"}}`, `couldn't find key mod in ConfigMap shop/app-config`, "name key mode of ConfigMap app-config in place of mod"},
-		{`{"secretKeyRef":{"name":"db-passwrod","key":"p"}}`, `secret \"db-passwrod\" not found`, "name Secret db-password, which exists"},
+		{`{"configMapKeyRef":{"name":"app-confg","key":"mode"}}`, `configmap \"app-confg\" not found`, "use ConfigMap app-config, which exists, instead of app-confg"},
+		{`{"configMapKeyRef":{"name":"app-config","key":"mod"}}`, `couldn't find key mod in ConfigMap shop/app-config`, "use key mode of ConfigMap app-config instead of mod"},
+		{`{"secretKeyRef":{"name":"db-passwrod","key":"p"}}`, `secret \"db-passwrod\" not found`, "use Secret db-password, which exists"},
 		{`{"configMapKeyRef":{"name":"of-prod-alone","key":"x"}}`, `configmap \"of-prod-alone\" not found`, "as in namespace prod"},
 		{`{"configMapKeyRef":{"name":"quite-different","key":"x"}}`, `configmap \"quite-different\" not found`, ""},
 	} {

@@ -106,7 +106,7 @@ func (s Storage) steps(pod *v1.Pod) []answer.Fix {
 		}
 		steps := []answer.Fix{{Text: fmt.Sprintf("create claim %s", name), Risk: answer.Safe}}
 		if near := prose.Nearest(name, others); near != "" {
-			steps = append([]answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("name claim %s, which exists, in place of %s, if that is meant", near, name))}, steps...)
+			steps = append([]answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("use claim %s, which exists, instead of %s, if that is meant", near, name))}, steps...)
 		}
 		return steps
 	}
@@ -131,7 +131,7 @@ func (s Storage) volumeSteps(claim *v1.PersistentVolumeClaim) []answer.Fix {
 		return []answer.Fix{{Text: fmt.Sprintf("create a PersistentVolume of class %s that fits claim %s", *class, claim.Name), Risk: answer.Safe}}
 	}
 	if near := prose.Nearest(*class, others); near != "" {
-		return []answer.Fix{{Text: fmt.Sprintf("make claim %s anew with StorageClass %s, which exists, in place of %s, if that is meant: a claim's class cannot be changed", claim.Name, near, *class), Risk: answer.Destructive}}
+		return []answer.Fix{{Text: fmt.Sprintf("recreate claim %s with StorageClass %s, which exists, instead of %s: a claim's class cannot be changed", claim.Name, near, *class), Risk: answer.Destructive}}
 	}
 	return []answer.Fix{{Text: fmt.Sprintf("create StorageClass %s, or make claim %s anew with one that exists", *class, claim.Name), Risk: answer.Safe}}
 }
