@@ -262,6 +262,9 @@ func (c *Cluster) all(ctx context.Context) ([]answer.Answer, error) {
 		stillThere(list, on[nodes[i]])
 		all = append(all, list...)
 	}
+	if c.options.Now != nil {
+		q.heard(ctx, pods.Items, all)
+	}
 	q.inCommon(ctx, all, pods.Items)
 	answer.WorstFirst(all)
 	return all, partial(errs, func(i int) string { return "node " + nodes[i] })

@@ -79,12 +79,17 @@ func (q *question) noted(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	}
 }
 
-// heard calls hear for the first pods of a workload: reading the logs of all would take too long.
+// heard calls hear for several pods. Of a live cluster these are the first of the workload asked about, since each
+// log is a request; a recorded case holds the logs of all.
 func (q *question) heard(ctx context.Context, pods []v1.Pod, answers []answer.Answer) {
-	if !q.top {
-		return
+	most := len(answers)
+	if q.options.Now == nil {
+		if !q.top {
+			return
+		}
+		most = min(most, mostLed)
 	}
-	each(answers[:min(len(answers), mostLed)], func(i int, _ answer.Answer) {
+	each(answers[:most], func(i int, _ answer.Answer) {
 		if n := slices.IndexFunc(pods, func(p v1.Pod) bool { return p.UID == answers[i].Subject.UID }); n >= 0 {
 			q.hear(ctx, &pods[n], &answers[i])
 		}

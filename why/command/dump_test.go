@@ -20,8 +20,9 @@ import (
 func town(t *testing.T) string {
 	t.Helper()
 	c := &record.Case{Manifest: record.Manifest{}, Logs: map[string][]byte{
-		record.LogOf("shop", "web-1", "app", true):  []byte("2026-11-20T10:00:01.5Z FATAL: could not open configuration file \"/etc/web.conf\": Permission denied\n"),
-		record.LogOf("shop", "web-1", "app", false): []byte("2026-11-20T10:02:01.5Z FATAL: could not open configuration file \"/etc/web.conf\": Permission denied\n"),
+		record.LogOf("shop", "web-1", "app", true):   []byte("2026-11-20T10:00:01.5Z FATAL: could not open configuration file \"/etc/web.conf\": Permission denied\n"),
+		record.LogOf("shop", "web-1", "app", false):  []byte("2026-11-20T10:02:01.5Z FATAL: could not open configuration file \"/etc/web.conf\": Permission denied\n"),
+		record.LogOf("shop", "client", "app", false): []byte(strings.Repeat("2026-11-20T10:02:56Z ERROR connect to web:80 failed: Connection refused\n", 2) + strings.Repeat("2026-11-20T10:02:58Z ERROR connect to web:80 failed: Connection refused\n", 3)),
 	}}
 	for _, object := range []string{
 		`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`,
@@ -37,6 +38,10 @@ func town(t *testing.T) string {
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop","name":"new-1","uid":"q","labels":{"app":"new"},"creationTimestamp":"2026-11-20T09:00:00Z"},
 			"spec":{"nodeName":"n","containers":[{"name":"app","image":"new:1","env":[{"name":"X","valueFrom":{"configMapKeyRef":{"name":"conf","key":"x"}}}]}]},
 			"status":{"phase":"Pending","containerStatuses":[{"name":"app","image":"new:1","state":{"waiting":{"reason":"ErrImagePull","message":"new:1: not found"}}}]}}`,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop","name":"client","uid":"r","creationTimestamp":"2026-11-20T09:00:00Z"},
+			"spec":{"nodeName":"n","containers":[{"name":"app","image":"client:1"}]},
+			"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2026-11-20T09:00:05Z"}],
+			"containerStatuses":[{"name":"app","ready":true,"started":true,"image":"client:1","state":{"running":{"startedAt":"2026-11-20T09:00:05Z"}}}]}}`,
 		`{"apiVersion":"v1","kind":"Event","metadata":{"namespace":"shop","name":"e"},"involvedObject":{"kind":"Pod","namespace":"shop","name":"web-1","uid":"p"},"type":"Warning","reason":"BackOff",
 			"message":"Back-off restarting failed container app in pod web-1_shop(p)","count":12,"firstTimestamp":"2026-11-20T09:10:00Z","lastTimestamp":"2026-11-20T10:02:30Z"}`,
 	} {
@@ -85,6 +90,9 @@ func TestDump(t *testing.T) {
 			ago[name] = "58 s ago"
 		}
 		t.Run(name, func(t *testing.T) {
+			if out, _, _ := run(t, "", "--all", "--dump", at); strings.Contains(out, "Degraded") != (name != "recorded") {
+				t.Errorf("a client that is Ready and is refused as of the dump alone:\n%s", out)
+			}
 			for _, c := range []struct {
 				args      []string
 				code      exit.Code
