@@ -212,13 +212,18 @@ func (q *question) storage(ctx context.Context, pod *v1.Pod) (s cluster.Storage)
 	if len(cluster.ClaimNames(pod)) == 0 {
 		return s
 	}
-	if claims, err := q.client.CoreV1().PersistentVolumeClaims(pod.Namespace).List(ctx, metav1.ListOptions{}); err == nil {
+	if claims, err := q.client.CoreV1().PersistentVolumeClaims(pod.Namespace).List(ctx, metav1.ListOptions{}); err == nil && !isPartial(claims.ListMeta) {
 		s.Claims = claims
 	}
-	if classes, err := q.client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{}); err == nil {
+	if classes, err := q.client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{}); err == nil && !isPartial(classes.ListMeta) {
 		s.Classes = classes
 	}
 	return s
+}
+
+// isPartial reports whether a list lacks objects, as one of a dump may. An object that it lacks may exist.
+func isPartial(list metav1.ListMeta) bool {
+	return list.RemainingItemCount != nil && *list.RemainingItemCount > 0
 }
 
 // All asks every node about all its pods, and adds those without a node.

@@ -61,7 +61,7 @@ func (q *question) noted(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		return
 	}
 	pods, err := q.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
+	if err != nil || isPartial(pods.ListMeta) {
 		return
 	}
 	for _, p := range places[:min(len(places), mostPlaces)] {

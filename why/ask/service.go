@@ -54,6 +54,9 @@ func (q *question) behindService(ctx context.Context, service *v1.Service) ([]an
 	}
 	selected := cluster.Selected(service, pods.Items)
 	if len(selected) == 0 && len(service.Spec.Selector) > 0 {
+		if isPartial(pods.ListMeta) {
+			return nil, fmt.Errorf("service %s/%s selects none of the pods in the dump, which does not hold all pods of its namespace: add the output of kubectl cluster-info dump", service.Namespace, service.Name)
+		}
 		if behind := q.unmade(ctx, service); len(behind) > 0 {
 			return []answer.Answer{cluster.ServiceWithoutPods(service, behind, q.now())}, nil
 		}

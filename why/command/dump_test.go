@@ -133,3 +133,26 @@ func TestDump(t *testing.T) {
 		}
 	}
 }
+
+// What kubectl get printed may be part of a list: an object that is not in it may exist.
+func TestPartialDump(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"svc.yaml":   "{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: db, uid: s}, spec: {selector: {app: db}, ports: [{port: 5432}]}}",
+		"claim.yaml": "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: shop, name: data-a, uid: a}, status: {phase: Bound}}",
+		"pod.yaml": "{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: store, uid: p, creationTimestamp: '2026-11-20T09:00:00Z'}," +
+			" spec: {containers: [{name: app, image: 'store:1'}], volumes: [{name: data, persistentVolumeClaim: {claimName: data-b}}]}," +
+			" status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: '0/1 nodes are available: persistentvolumeclaim \"data-b\" not found.', lastTransitionTime: '2026-11-20T09:00:00Z'}]}}",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("---\n"+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, errs, code := run(t, "", "svc/db", "--dump", dir)
+	if code != 1 || !strings.Contains(errs, "service shop/db selects none of the pods in the dump") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	if out, errs, code = run(t, "", "pod/store", "--dump", dir); strings.Contains(out, "data-a") || !strings.Contains(out, "data-b") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+}

@@ -274,7 +274,11 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, k Kind, space stri
 		fail(w, http.StatusForbidden, fmt.Sprintf("no %s are in the dump", k.Resource))
 		return
 	}
-	body, err := json.Marshal(map[string]any{"apiVersion": k.Version, "kind": k.Kind + "List", "metadata": map[string]any{"resourceVersion": "1"}, "items": items})
+	meta := map[string]any{"resourceVersion": "1"}
+	if s.Held != nil && !s.holds(k, space) {
+		meta["remainingItemCount"] = 1 // at least: the list is not whole
+	}
+	body, err := json.Marshal(map[string]any{"apiVersion": k.Version, "kind": k.Kind + "List", "metadata": meta, "items": items})
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err.Error())
 		return
