@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
@@ -56,7 +57,15 @@ func answering(t *testing.T, w *fronts.World, all ...*door.Questions) {
 		q.API, q.Log = api, slog.New(slog.DiscardHandler)
 		running.Go(func() { q.Run(ctx) })
 	}
-	t.Cleanup(func() { cancel(); running.Wait() })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		// The next test's fronts would take what was left unanswered for theirs.
+		err := api.Resource(questions).Namespace("shop").DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Errorf("questions are left over: %v", err)
+		}
+	})
 }
 
 // allow lets a user do what a ClusterRole says, in a namespace or everywhere ("").

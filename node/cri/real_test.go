@@ -102,8 +102,13 @@ func TestContainerLife(t *testing.T) {
 
 func TestStopKillsWhatDoesNotObey(t *testing.T) {
 	n := critest.Start(t)
-	p := n.RunPod(t, nil, critest.Sh("main", `trap "" TERM; while :; do sleep 0.05; done`))
+	p := n.RunPod(t, nil, critest.Sh("main", `trap "" TERM; echo deaf; while :; do sleep 0.05; done`))
 	id := p.Start("main", 0)
+	running, err := n.Status(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	critest.Eventually(t, "it ignores SIGTERM", func() bool { return strings.Contains(critest.Log(t, running.LogPath), "deaf") })
 	began := time.Now()
 	if err := n.Stop(t.Context(), id, 0); err != nil {
 		t.Fatal(err)

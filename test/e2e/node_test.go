@@ -183,9 +183,10 @@ func startNode(t *testing.T, flags ...string) *node {
 
 func (n *node) data() string { return filepath.Join(n.dir, "data") }
 
-// up starts the node and waits until it is Ready.
+// up starts the node and waits until it is Ready. It evicts for no lack of disk, unless
+// flags say so: how full the disk of the machine is, is not the test's subject.
 func (n *node) up(ctx context.Context, flags ...string) error {
-	args := append([]string{"up", "--detach", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig}, flags...)
+	args := append([]string{"up", "--detach", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig, "--eviction-hard", "memory.available<100Mi"}, flags...)
 	if out, err := n.command(ctx, bin("whylet"), args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("whylet up: %w\n%s\n%s", err, out, n.logTail())
 	}

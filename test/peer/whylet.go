@@ -33,7 +33,11 @@ func (s *Stack) whylet(ctx context.Context, bin Binaries, command string, flags 
 		return nil
 	})
 	began := time.Now()
-	args := append([]string{command, "--detach", "--data-dir", data, "--kubeconfig", s.Kubeconfig}, flags...)
+	args := []string{command, "--detach", "--data-dir", data, "--kubeconfig", s.Kubeconfig}
+	if command == "up" {
+		args = append(args, "--eviction-hard", "memory.available<100Mi") // as kubeletConfig has it
+	}
+	args = append(args, flags...)
 	if out, err := s.Command(ctx, whylet, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("whylet %s: %w: %s", command, err, out)
 	}

@@ -91,8 +91,9 @@ func (n *Node) Record(ctx context.Context, namespace, file string) error {
 func (n *Node) data() string       { return filepath.Join(n.dir, "data") }
 func (n *Node) kubeconfig() string { return filepath.Join(n.dir, "kubeconfig") }
 
+// up starts the node. How full the disk of the machine is, is no scenario's subject.
 func (n *Node) up(ctx context.Context) error {
-	_, err := n.Run(ctx, "", "whylet", append([]string{"up", "--detach", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig()}, n.flags...)...)
+	_, err := n.Run(ctx, "", "whylet", append([]string{"up", "--detach", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig(), "--eviction-hard", "memory.available<100Mi"}, n.flags...)...)
 	return err
 }
 
