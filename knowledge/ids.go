@@ -30,6 +30,7 @@ var (
 	AsksWrongly        = known("databases.request-not-understood")
 	LetsNotIn          = known("openssh.login-refused")
 	TooLate            = known("clients.client-timeout")
+	TimedOut           = known("clients.client-timeout-unclear")
 	LacksCopies        = known("databases.too-few-replicas")
 	StillStarts        = known("databases.still-starting")
 	OfItself           = known("databases.own-resource-exhausted")

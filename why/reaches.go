@@ -51,7 +51,7 @@ func (h *inquiry) reaches() []answer.Reach {
 			all.add(run.Started, answer.ReachSaid, host, "its command asks "+host)
 		}
 		if f, host := h.askedByProbe(run); host != "" {
-			all.add(f, answer.ReachSaid, host, "the command of its probe asks "+host)
+			all.add(f, answer.ReachSaid, host, "the command of its probe asks "+host, outputAbout(f, host))
 		}
 		all.seen(run)
 		if before := h.endedLately(name); before != nil {
@@ -227,6 +227,15 @@ func (h *inquiry) askedByProbe(run *history.Run) (f *fact.Fact, host string) {
 		}
 	}
 	return nil, ""
+}
+
+// outputAbout returns what the command of a probe put out, unless that names another place than the one it asks.
+func outputAbout(f *fact.Fact, host string) string {
+	output := strings.TrimSpace(fact.Of[fact.Probed](f).Evidence.Output)
+	if place := words.Place(output); place != "" && hostIn(place) != host && place != host {
+		return ""
+	}
+	return output
 }
 
 // ephemeral says whether a place is one from which somebody was asked, and at which nobody

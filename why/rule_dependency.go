@@ -267,6 +267,8 @@ func probeAsksAnother(p *probing) *finding {
 	how := p.how()
 	if said, ok := dependency(ev.Output); ok {
 		how = said.what
+	} else if what, _, failed := words.FailedBy(ev.Output); failed {
+		how = what
 	}
 	f := &finding{cause: answer.DependencyDown, weight: strong, chain: p.chain()}
 	f.text = fmt.Sprintf("%s asks %s, and not container %s itself: %s.", prose.Upper(p.what()), answer.MarkNeed(answer.Need{Place: host}), p.run.Container, how)

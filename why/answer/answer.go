@@ -291,6 +291,8 @@ type Verdict struct {
 
 // Hop is one thing after another that was waited for: a Service or a Job, a pod, or both.
 type Hop struct {
+	// Policy is the NetworkPolicy that blocks the connection, as namespace/name; empty if the cause is another.
+	Policy string `json:"policy,omitempty"`
 	// Service, Job and Pod are as namespace/name; Pod is empty where there is none.
 	Service string `json:"service,omitempty"`
 	Job     string `json:"job,omitempty"`
@@ -309,6 +311,8 @@ type Hop struct {
 func (h Hop) Place() (kind, space, name string) {
 	kind, at := "pod", h.Pod
 	switch {
+	case h.Policy != "":
+		kind, at = "networkpolicy", h.Policy
 	case at != "":
 	case h.Job != "":
 		kind, at = "job", h.Job

@@ -31,6 +31,7 @@ const (
 	NodeCPUSaturated   Cause = "node-cpu-saturated"
 	DiskFull           Cause = "disk-full"
 	NetworkBlocked     Cause = "network-blocked"
+	NetworkPolicy      Cause = "network-policy"
 	ProcessLimit       Cause = "process-limit"
 )
 
@@ -101,7 +102,7 @@ var Causes = []Cause{
 	AppExitError, AppExitSuccess, AppCrashSignal, AppStartFailed, AppSlowStart, AppHang, AppOverloaded, AppUnhealthy,
 	AppNotListening, AppListensElse, ChildProcessEnded, ProcessStopped, KilledByOther, AppIgnoredSIGTERM,
 	MemoryLimit, MemoryLimitChild, PodMemoryLimit, MemoryBackedVolume, NodeOutOfMemory, NodeOvercommitted,
-	CPUThrottled, MemoryThrottled, NodeCPUSaturated, DiskFull, NetworkBlocked, ProcessLimit,
+	CPUThrottled, MemoryThrottled, NodeCPUSaturated, DiskFull, NetworkBlocked, NetworkPolicy, ProcessLimit,
 	ProbeWrongPort, ProbeWrongPath, ProbeWrongScheme, ProbeTimeoutTooShort, ProbeCommandFailed, ProbePortNameUnknown,
 	ProbeProtocol, DependencyDown, MeshNotRewritten, MeshSidecarAnswered, MeshSidecarNotReady,
 	SiblingNotReady, ReadinessGate, InitFailed, InitWaiting, HookFailed, RestartPolicy, ActiveDeadline,

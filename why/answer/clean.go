@@ -73,7 +73,7 @@ func (a *Answer) own() []string {
 			all = append(all, f.Text, f.Command)
 		}
 		for _, h := range slices.Concat(v.Hops, v.TakesDown) {
-			all = append(all, h.Service, h.Job, h.Pod, h.By, h.Text)
+			all = append(all, h.Policy, h.Service, h.Job, h.Pod, h.By, h.Text)
 		}
 		for _, n := range slices.Concat(v.Contributing, v.RuledOut) {
 			all = append(all, string(n.Cause), n.Text)

@@ -204,7 +204,8 @@ func steady(now time.Time, v Verdict) string {
 func hopRows(title string, hops []Hop, said string, wide bool) []Row {
 	var rows []Row
 	for _, h := range hops {
-		row := Row{Kind: RowHop, Tag: cmp.Or(h.Pod, h.Job, h.Service), Text: fmt.Sprintf("%s: %s.", cmp.Or(h.Pod, h.Job, h.Service), ledTo(h, said))}
+		name := cmp.Or(h.Policy, h.Pod, h.Job, h.Service)
+		row := Row{Kind: RowHop, Tag: name, Text: fmt.Sprintf("%s: %s.", name, ledTo(h, said))}
 		if !tells(said, h.Text) {
 			row.Text += " " + h.Text
 		}

@@ -60,7 +60,7 @@ func (v *Verdict) LeadTo(hops []Hop, likely string) {
 	hops = slices.Clone(hops)
 	last := &hops[len(hops)-1]
 	kind, space, name := last.Place()
-	where := map[string]string{"pod": "pod", "svc": "Service", "job": "Job"}[kind] + " " + space + "/" + name
+	where := map[string]string{"pod": "pod", "svc": "Service", "job": "Job", "networkpolicy": "NetworkPolicy"}[kind] + " " + space + "/" + name
 	if rest, ok := strings.CutPrefix(last.Text, prose.Upper(where)+" "); ok {
 		last.Text = "It " + rest // it is named just before
 	}

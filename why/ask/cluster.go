@@ -64,6 +64,8 @@ type question struct {
 	top   bool   // it was asked about what stands for several, whose waiting is followed
 	nodes func() []v1.Node
 	alone func() bool
+	// policies are the NetworkPolicies that were read for it.
+	policies *policyReader
 	// unpacked and taken are the bytes and the number of facts that a front has of it.
 	unpacked, taken int64
 }
@@ -94,6 +96,8 @@ func (c *Cluster) begin(ctx context.Context, space string) (*question, context.C
 		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 2})
 		return err == nil && len(list.Items) == 1
 	})
+	q.policies = &policyReader{policies: map[string]func() policyList{}, labels: map[string]func() map[string]string{}}
+	q.policies.kinds = sync.OnceValue(func() []string { return c.readOtherPolicies(ctx) })
 	return q, ctx, cancel
 }
 

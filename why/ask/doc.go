@@ -18,6 +18,7 @@
 //	follow.go    from a pod that waits to the one that is waited for; whose.go, whose an
 //	             address or a name is; unseen.go, what is wrong with one that looks well
 //	own_service.go  a probe that asks by the Service of its own pod
+//	policy.go    the NetworkPolicies between a pod and what it asks
 //	places.go    where a pod asks, and who that is; waited.go, Jobs that it waits for,
 //	             and what stands for several pods
 //	copies.go    who waits for those that are to have a copy of what it has

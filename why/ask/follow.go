@@ -44,6 +44,8 @@ type follower struct {
 	// lastWell is when the first pod was well last, since when it began to fail; zero where nobody
 	// knows.
 	lastWell, since time.Time
+	// suspects is what NetworkPolicies were asked about the places of one verdict.
+	suspects suspicion
 }
 
 // follow goes on where a pod's answer ends at another's door: a verdict of a failure that
@@ -67,6 +69,9 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		}
 		f.begin(pod.UID, v.Cause == answer.DependencyDown)
 		f.lastWell, f.since = cluster.LastWell(v), cluster.Since(a, v)
+		if f.noDNS(ctx, pod, a, i) {
+			continue
+		}
 		if hops := f.from(ctx, pod, a, cluster.AsAnswer(v), mostHops); len(hops) > 0 && cluster.Explains(v, hops) {
 			cluster.Lead(a, i, hops, f.likely)
 			f.call(ctx, pod, a, i)
@@ -96,12 +101,13 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		case cluster.Plain(v):
 			f.asks(ctx, pod, a, i)
 		}
+		f.unsure(ctx, &a.Verdicts[i])
 	}
 }
 
 // begin begins with a verdict of a pod, which waits for another or does not.
 func (f *follower) begin(pod types.UID, waits bool) {
-	f.beside, f.likely, f.mutual, f.waits = nil, "", nil, waits
+	f.beside, f.likely, f.mutual, f.waits, f.suspects = nil, "", nil, waits, suspicion{}
 	f.seen, f.path, f.circles, f.unwell = map[types.UID]bool{pod: true}, map[types.UID]bool{}, map[types.UID]string{}, map[types.UID]bool{}
 }
 
@@ -113,6 +119,7 @@ type way struct {
 	well       bool // the pod looks well, and it is its log that says what is wrong
 	seen, moot bool
 	closed     bool // no pod behind the Service takes requests
+	blocked    bool // a NetworkPolicy does not admit the connection
 	back       bool // it is on the way already
 	mutual     *v1.Pod
 	first      time.Time
@@ -152,6 +159,8 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 			f.mutual = w.mutual
 		}
 		switch {
+		case w.blocked:
+			return w.hops
 		case len(w.hops) > 0 && !w.moot && k.nameless && p.passed():
 			guessed = append(guessed, w)
 		case len(w.hops) > 0 && !w.moot:
@@ -219,6 +228,10 @@ func (f *follower) named(ctx context.Context, pod *v1.Pod, v answer.Verdict, k a
 			return w.hops
 		}
 		all = append(all, w)
+		if w.blocked && k.timesOut {
+			f.likely = "its configuration names it, and nothing else shows why its probe times out"
+			return w.hops
+		}
 		if w.seen && !w.moot {
 			seen = append(seen, w)
 		}
@@ -257,6 +270,11 @@ func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[strin
 	asked[key] = true
 	if p.called = p.calls[key]; p.called {
 		p.failing = false
+	}
+	if service == nil || !cluster.Leads(service, pod) {
+		if hops := f.mayBlock(ctx, pod, p, service, target); len(hops) > 0 {
+			return way{hops: hops, blocked: true}
+		}
 	}
 	switch {
 	case service != nil && cluster.Leads(service, pod): // its own

@@ -37,6 +37,18 @@ type place struct {
 // passed says whether nothing shows of a connection but that it is there, or was.
 func (p place) passed() bool { return p.How == answer.ReachOpen || p.How == answer.ReachLately }
 
+// mayBeDropped reports whether what was sent there may have been dropped on the way: nobody answered, and nothing shows
+// that somebody took the connection.
+func (p place) mayBeDropped() bool {
+	switch {
+	case p.How == answer.ReachDialing:
+		return true
+	case p.Said != "":
+		return p.How == answer.ReachSaid && cluster.MayBeDropped(p.Said)
+	}
+	return (p.How == answer.ReachSaid || p.How == "") && (p.late || p.timesOut) && !p.own
+}
+
 // key is one of a place: whatever it is called by.
 func (p place) key() string {
 	if p.service != nil {
@@ -56,6 +68,8 @@ type asker struct {
 	late, handsOn, failing, own bool
 	// slow is set where it answers too late for its probe, or may.
 	slow bool
+	// timesOut is set where its probe got no answer in time.
+	timesOut bool
 	// mute is set where its probe's command says that it is not well, and not why.
 	mute bool
 	// relays is set where its answer is signed by another server than it runs.
@@ -84,6 +98,7 @@ type asker struct {
 func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 	k := asker{address: pod.Status.PodIP, late: cluster.TimesOut(v, ""), handsOn: cluster.HandsOn(v), own: cluster.SaysOwn(a), complaints: a.Complaints}
 	k.failing, k.mute = cluster.Plain(v), cluster.FailsCommand(v)
+	k.timesOut = cluster.ProbeTimesOut(v)
 	k.slow = v.Cause == answer.AppOverloaded || v.Cause == answer.ProbeTimeoutTooShort || slices.Contains(v.Possible, answer.AppOverloaded)
 	if cluster.Relays(v) { // what it says itself is not the reason: another's answer is
 		k.relays, k.own, k.failing = true, false, !k.handsOn

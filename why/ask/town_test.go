@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,6 +29,8 @@ type town struct {
 	pods     v1.PodList
 	services v1.ServiceList
 	jobs     batchv1.JobList
+	policies networkingv1.NetworkPolicyList
+	listed   int // how often the policies were
 	// deployment is the one that there is.
 	deployment *appsv1.Deployment
 	sets       appsv1.StatefulSetList
@@ -148,6 +151,9 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		body = w.services
 	case name == "jobs":
 		body = w.jobs
+	case name == "networkpolicies":
+		w.listed++
+		body = w.policies
 	case strings.Contains(r.URL.Path, "/pods/"):
 		for _, p := range w.pods.Items {
 			if p.Name == name {

@@ -8,6 +8,7 @@
 //	service.go    why a Service has no endpoints; listening.go, whether its pods listen for it
 //	follow.go     what may be another pod's trouble; lead.go, what is told where it leads;
 //	              settings.go, what configures a pod
+//	policy.go     the NetworkPolicy that blocks a connection; policy_steps.go, how to admit it
 //	doors.go      a Service that is asked, and leads to nobody who takes requests
 //	echo.go       what one says that another says too
 //	seems_well.go what is wrong with a pod that looks well; full.go, of a disk that is full

@@ -90,7 +90,7 @@ func First(a *answer.Answer, i int) time.Time {
 // WasReached says whether words are those of one that reached whom it asked, and was failed there.
 func WasReached(said string) bool {
 	_, _, ok := words.FailedBy(said)
-	return ok
+	return ok && !knowledge.TimedOut.In(said)
 }
 
 // LacksDatabase says whether words are those of an answer of one that has no connection to its database, and names none.
@@ -129,6 +129,16 @@ func FailsCommand(v answer.Verdict) bool {
 // reaches somebody and gets no answer in time.
 func TimesOut(v answer.Verdict, said string) bool {
 	return v.Cause == answer.AppUnhealthy && status(v) == 504 || knowledge.TooLate.In(said)
+}
+
+// ProbeTimesOut reports whether a verdict is about a probe whose newest failed attempt got no answer in time.
+func ProbeTimesOut(v answer.Verdict) bool {
+	for _, l := range slices.Backward(v.Chain) {
+		if l.Outcome == fact.Failure {
+			return l.TimedOut
+		}
+	}
+	return false
 }
 
 // OverSince says whether the verdict of a pod that is asked is on an end after which it came up again, and

@@ -67,7 +67,9 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 	if len(v.Fixes) == 0 {
 		v.Fixes = []answer.Fix{kubectl.Why("see all that is known of it", kind, space, name)}
 	}
-	v.LeadTo(hops, likely)
+	if v.LeadTo(hops, likely); last.Policy != "" {
+		v.Rule = "network-policy"
+	}
 }
 
 // changes says whether a step changes something.

@@ -165,7 +165,7 @@ func fullAnswer() answer.Answer {
 		Parts:        answer.Parts{Subject: "container app", What: "It is not known.", Because: []string{"a"}, Then: []string{"b"}},
 		Chain:        []answer.Link{{Fact: 7, At: at, Kind: "Exited", Text: "it ended", Evidence: map[string]any{"exitCode": 1}, Status: 503, SignedBy: "nginx", Outcome: "Failure", TimedOut: true}},
 		Contributing: notes, RuledOut: notes, Fixes: []answer.Fix{{Text: "look", Command: "kubectl get pods", Risk: answer.Inspect, ID: answer.StepExec, Target: "pod/shop/web-1", Slots: answer.Slots{answer.SlotContainer: "app"}, Variables: []string{"DB_HOST"}}},
-		Told: told, Probe: "Liveness", Own: answer.AppHang, Pod: "shop/db-0", Hops: []answer.Hop{{Service: "shop/db", Job: "shop/load", Pod: "shop/db-0", By: "it asks db", Cause: answer.AppHang, Text: "It hangs.", Told: told, Chain: []answer.Link{{Fact: 8, At: at, Kind: "Looked", Text: "idle"}}}},
+		Told: told, Probe: "Liveness", Own: answer.AppHang, Pod: "shop/db-0", Hops: []answer.Hop{{Policy: "shop/deny", Service: "shop/db", Job: "shop/load", Pod: "shop/db-0", By: "it asks db", Cause: answer.AppHang, Text: "It hangs.", Told: told, Chain: []answer.Link{{Fact: 8, At: at, Kind: "Looked", Text: "idle"}}}},
 		Repeats:   []answer.Repeat{{Container: "app", Text: "it broke", Count: 3, First: at, Last: at}},
 		TakesDown: []answer.Hop{{Pod: "shop/api-0", By: "it asks web", Cause: answer.AppHang, Text: "It waits."}}, SteadySince: at,
 		InCommon: []answer.Common{{

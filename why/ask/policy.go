@@ -1,0 +1,345 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/netpol"
+)
+
+// policyReader reads what decides about connections, each list and namespace once a question.
+type policyReader struct {
+	lock     sync.Mutex
+	policies map[string]func() policyList
+	labels   map[string]func() map[string]string
+	kinds    func() []string
+}
+
+// policyList are the NetworkPolicies of a namespace; unread is set if they could not be read, and forbidden if that is
+// for want of a right.
+type policyList struct {
+	items             []networkingv1.NetworkPolicy
+	unread, forbidden bool
+}
+
+// policiesOf returns the NetworkPolicies of a namespace. An asker who may see one namespace reads those of no other.
+func (q *question) policiesOf(ctx context.Context, namespace string) policyList {
+	if q.options.Within && namespace != q.options.Namespace {
+		return policyList{unread: true}
+	}
+	r := q.policies
+	r.lock.Lock()
+	read := r.policies[namespace]
+	if read == nil {
+		read = sync.OnceValue(func() policyList {
+			list, err := q.client.NetworkingV1().NetworkPolicies(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+			if err != nil || isPartial(list.ListMeta) {
+				return policyList{unread: true, forbidden: apierrors.IsForbidden(err)}
+			}
+			return policyList{items: list.Items}
+		})
+		r.policies[namespace] = read
+	}
+	r.lock.Unlock()
+	return read()
+}
+
+// end is a pod as one end of a connection.
+func (q *question) end(ctx context.Context, pod *v1.Pod) netpol.End {
+	if q.options.Within && pod.Namespace != q.options.Namespace {
+		return netpol.End{Pod: pod}
+	}
+	r := q.policies
+	r.lock.Lock()
+	read := r.labels[pod.Namespace]
+	if read == nil {
+		read = sync.OnceValue(func() map[string]string {
+			namespace, err := q.client.CoreV1().Namespaces().Get(ctx, pod.Namespace, metav1.GetOptions{})
+			if err != nil {
+				return nil
+			}
+			labels := map[string]string{v1.LabelMetadataName: pod.Namespace}
+			for key, value := range namespace.Labels {
+				labels[key] = value
+			}
+			return labels
+		})
+		r.labels[pod.Namespace] = read
+	}
+	r.lock.Unlock()
+	return netpol.End{Pod: pod, NamespaceLabels: read()}
+}
+
+// otherPolicies are the API groups of policies that are not evaluated, with what they are called.
+var otherPolicies = map[string]string{
+	"cilium.io": "CiliumNetworkPolicy", "policy.networking.k8s.io": "AdminNetworkPolicy or ClusterNetworkPolicy", "crd.antrea.io": "Antrea's policies",
+	"crd.projectcalico.org": "Calico's policies", "projectcalico.org": "Calico's policies",
+}
+
+// readOtherPolicies returns the kinds of policies in a cluster that are not evaluated.
+func (c *Cluster) readOtherPolicies(ctx context.Context) (kinds []string) {
+	raw, err := c.client.CoreV1().RESTClient().Get().AbsPath("/apis").Do(ctx).Raw()
+	var groups metav1.APIGroupList
+	if err != nil || json.Unmarshal(raw, &groups) != nil {
+		return nil
+	}
+	for _, g := range groups.Groups {
+		if kind := otherPolicies[g.Name]; kind != "" && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// suspicion is what became of a suspected denial by a NetworkPolicy that was not found.
+type suspicion struct {
+	asked     bool
+	unread    bool   // policies of a namespace could not be read
+	forbidden string // the namespace whose policies may not be read
+	admitting bool   // policies select an end and admit the connection
+}
+
+// read returns the policies of a namespace; ok is false if they could not be read.
+func (f *follower) read(ctx context.Context, namespace string) (items []networkingv1.NetworkPolicy, ok bool) {
+	list := f.policiesOf(ctx, namespace)
+	if list.unread {
+		f.suspects.unread = true
+	}
+	if list.forbidden {
+		f.suspects.forbidden = namespace
+	}
+	return list.items, !list.unread
+}
+
+// blocked returns the hop to the NetworkPolicy that blocks each of some connections of a pod; to is what it asked for if
+// that is no pod.
+func (f *follower) blocked(ctx context.Context, all []netpol.Connection, to, by string) (hops []answer.Hop) {
+	for _, c := range all {
+		result := f.evaluate(ctx, c)
+		if result.Outcome != netpol.Denied {
+			return nil
+		}
+		if hops == nil {
+			hops = []answer.Hop{cluster.Blocked(c, result, to, by)}
+		}
+	}
+	return hops
+}
+
+// evaluate returns the direction in which policies deny a connection, else that of the server.
+func (f *follower) evaluate(ctx context.Context, c netpol.Connection) netpol.Result {
+	f.suspects.asked = true
+	out := netpol.Result{Outcome: netpol.Undecided}
+	if items, ok := f.read(ctx, c.Client.Pod.Namespace); ok {
+		out = netpol.Egress(items, c)
+	}
+	if c.Server.Pod == nil || out.Outcome == netpol.Denied {
+		return out
+	}
+	in := netpol.Result{Outcome: netpol.Undecided}
+	if items, ok := f.read(ctx, c.Server.Pod.Namespace); ok {
+		in = netpol.Ingress(items, c)
+	}
+	if min(in.Outcome, out.Outcome) == netpol.Allowed && len(out.Policies)+len(in.Policies) > 0 {
+		f.suspects.admitting = true
+	}
+	return in
+}
+
+// mayBlock returns the hop to the NetworkPolicy that blocks the connections of a pod to a place that did not answer:
+// a Service, a pod, or a host if both are nil.
+func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *v1.Service, target *v1.Pod) []answer.Hop {
+	if !p.mayBeDropped() || pod.Spec.HostNetwork || target != nil && target.UID == pod.UID {
+		return nil
+	}
+	var all []netpol.Connection
+	to, by := "", byPlace(p, p.Place)
+	switch client := f.end(ctx, pod); {
+	case target != nil:
+		by = byPlace(p, "pod "+target.Namespace+"/"+target.Name)
+		all = []netpol.Connection{{Client: client, Server: f.end(ctx, target), Port: p.port}}
+	case service != nil:
+		by = byPlace(p, "Service "+service.Namespace+"/"+service.Name)
+		all = f.behindService(ctx, client, service, p.port)
+		if len(service.Spec.Selector) == 0 {
+			to = "Service " + service.Namespace + "/" + service.Name
+		}
+	default:
+		server, ok := host(p.host)
+		if !ok {
+			return nil
+		}
+		to, all = p.host, []netpol.Connection{{Client: client, Server: server, Port: p.port}}
+	}
+	hops := f.blocked(ctx, all, to, by)
+	for _, c := range all {
+		if len(hops) > 0 && c.Server.Pod != nil && f.wereConnected(ctx, p, service, c.Server.Pod) {
+			return nil // nothing enforces the policy, or it is new
+		}
+	}
+	if service != nil {
+		for i := range hops {
+			hops[i].Service = service.Namespace + "/" + service.Name
+		}
+	}
+	return hops
+}
+
+// wereConnected reports whether there were connections between who asks at a place and a pod there.
+func (f *follower) wereConnected(ctx context.Context, p place, service *v1.Service, server *v1.Pod) bool {
+	a, err := f.about(ctx, server)
+	return err == nil && p.met(service, server, &a)
+}
+
+// behindService returns the connections to the Ready pods behind a Service that is asked for a port, or to its
+// addresses if it selects no pods.
+func (f *follower) behindService(ctx context.Context, client netpol.End, service *v1.Service, port int32) (all []netpol.Connection) {
+	if len(service.Spec.Selector) == 0 {
+		for _, p := range service.Spec.Ports {
+			if port == 0 || p.Port == port {
+				target := p.TargetPort.IntVal
+				if target == 0 {
+					target = p.Port
+				}
+				all = append(all, netpol.Connection{Client: client, Server: netpol.End{Services: service.Spec.ClusterIPs}, Port: target, Protocol: p.Protocol})
+			}
+		}
+		return all
+	}
+	pods, err := f.client.CoreV1().Pods(service.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil
+	}
+	for _, pod := range cluster.Selected(service, pods.Items) {
+		if !cluster.LooksWell(&pod) || pod.Status.Phase == v1.PodSucceeded {
+			continue
+		}
+		server := f.end(ctx, &pod)
+		server.Services = service.Spec.ClusterIPs
+		for _, p := range cluster.TargetPorts(service, port, &pod) {
+			all = append(all, netpol.Connection{Client: client, Server: server, Port: p.Port, Protocol: p.Protocol})
+		}
+	}
+	return all
+}
+
+// host is what no Service and no pod is called: ok is false if it may be one that is gone.
+func host(name string) (netpol.End, bool) {
+	if ip, err := netip.ParseAddr(name); err == nil {
+		ip = ip.Unmap()
+		if ip.IsLoopback() || ip.IsUnspecified() {
+			return netpol.End{}, false
+		}
+		return netpol.End{Addresses: []string{ip.String()}, Unknown: ip.IsPrivate()}, true
+	}
+	return netpol.End{}, strings.Contains(strings.TrimSuffix(name, "."), ".") && !cluster.MayBeService(name)
+}
+
+// noDNS gives a verdict of a pod that gets no answer about names the NetworkPolicy that blocks its requests for them.
+func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
+	if pod.Spec.HostNetwork {
+		return false
+	}
+	said := ""
+	for _, words := range cluster.Words(a, a.Verdicts[i]) {
+		if said == "" && cluster.MayLackDNS(words, f.existsBy(ctx, pod, words)) {
+			said = words
+		}
+	}
+	if said == "" {
+		return false
+	}
+	all, service := f.nameServers(ctx, pod)
+	hops := f.blocked(ctx, all, cluster.NameServers(service), cluster.AsksNames(a.Verdicts[i].Container, said))
+	if len(hops) == 0 {
+		return false
+	}
+	if service != nil {
+		hops[0].Service = service.Namespace + "/" + service.Name
+	}
+	cluster.Lead(a, i, hops, "")
+	cluster.Share(a, i, hops, "")
+	return true
+}
+
+// existsBy reports whether the name that words are about is a Service's.
+func (f *follower) existsBy(ctx context.Context, pod *v1.Pod, said string) bool {
+	name, _ := split(cluster.PlaceIn(said))
+	if name == "" || !cluster.NoSuchHost(said) {
+		return false
+	}
+	service, target := f.resolve(ctx, pod.Namespace, name)
+	return service != nil && !f.foreign(service, target)
+}
+
+// clusterDNS is the Service by which pods resolve names, under the names that it has in most clusters.
+var clusterDNS = [][2]string{{metav1.NamespaceSystem, "kube-dns"}, {metav1.NamespaceSystem, "coredns"}, {metav1.NamespaceSystem, "rke2-coredns-rke2-coredns"}, {"openshift-dns", "dns-default"}}
+
+// nameServers returns the connections by which a pod resolves names, and the Service that it asks; nil if it asks none,
+// or that is not known.
+func (f *follower) nameServers(ctx context.Context, pod *v1.Pod) (all []netpol.Connection, service *v1.Service) {
+	client := f.end(ctx, pod)
+	ask := func(server netpol.End) netpol.Connection {
+		return netpol.Connection{Client: client, Server: server, Port: 53, Protocol: v1.ProtocolUDP}
+	}
+	switch pod.Spec.DNSPolicy {
+	case v1.DNSNone:
+		if c := pod.Spec.DNSConfig; c != nil {
+			for _, address := range c.Nameservers {
+				if server, ok := host(address); ok {
+					all = append(all, ask(server))
+				}
+			}
+		}
+		return all, nil
+	case v1.DNSDefault:
+		return []netpol.Connection{ask(netpol.End{})}, nil
+	}
+	for _, name := range clusterDNS {
+		s, err := f.client.CoreV1().Services(name[0]).Get(ctx, name[1], metav1.GetOptions{})
+		if err != nil || f.foreign(s, nil) {
+			continue
+		}
+		for _, c := range f.behindService(ctx, client, s, 53) {
+			if c.Protocol == v1.ProtocolUDP {
+				all = append(all, c)
+			}
+		}
+		if len(all) > 0 && all[0].Server.Pod != nil {
+			return all, s
+		}
+		all = nil
+		service = s
+		break
+	}
+	return []netpol.Connection{ask(netpol.End{Unknown: true})}, service
+}
+
+// unsure says of a verdict on a connection that nobody answered what is not known of NetworkPolicies, or that they
+// admit it.
+func (f *follower) unsure(ctx context.Context, v *answer.Verdict) {
+	s := f.suspects
+	if !s.asked || len(v.Hops) > 0 {
+		return
+	}
+	switch {
+	case s.forbidden != "":
+		cluster.PoliciesUnread(v, s.forbidden)
+	case !s.unread && s.admitting:
+		cluster.PoliciesAdmit(v)
+	}
+	if kinds := f.policies.kinds(); len(kinds) > 0 {
+		cluster.OtherPolicies(v, kinds)
+	}
+}
