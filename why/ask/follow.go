@@ -228,8 +228,8 @@ func (f *follower) named(ctx context.Context, pod *v1.Pod, v answer.Verdict, k a
 			return w.hops
 		}
 		all = append(all, w)
-		if w.blocked && k.timesOut {
-			f.likely = "its configuration names it, and nothing else shows why its probe times out"
+		if w.blocked {
+			f.likely = "the pod is configured for Service " + w.hops[0].Service + " and its connections may have timed out"
 			return w.hops
 		}
 		if w.seen && !w.moot {
@@ -271,22 +271,31 @@ func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[strin
 	if p.called = p.calls[key]; p.called {
 		p.failing = false
 	}
-	if service == nil || !cluster.Leads(service, pod) {
+	if service != nil && cluster.Leads(service, pod) {
+		return way{} // its own
+	}
+	if p.mayBeDropped() {
 		if hops := f.mayBlock(ctx, pod, p, service, target); len(hops) > 0 {
 			return way{hops: hops, blocked: true}
 		}
 	}
+	var w way
 	switch {
-	case service != nil && cluster.Leads(service, pod): // its own
 	case service != nil:
 		if hops := f.absent(ctx, p, service); len(hops) > 0 {
 			return way{hops: hops, moot: p.failing}
 		}
-		return f.behind(ctx, p, service, left)
+		w = f.behind(ctx, p, service, left)
 	case target != nil:
-		return f.at(ctx, p, nil, target, left)
+		w = f.at(ctx, p, nil, target, left)
 	}
-	return way{}
+	if len(w.hops) == 0 && p.How == answer.ReachSaid && p.Said == "" && !p.mayBeDropped() {
+		if hops := f.mayBlock(ctx, pod, p, service, target); len(hops) > 0 {
+			f.likely = "nothing else is known to keep the connection away"
+			return way{hops: hops, blocked: true}
+		}
+	}
+	return w
 }
 
 // absent is the hop to a pod that a place calls by the name which a headless Service gives it,

@@ -46,7 +46,7 @@ func (p place) mayBeDropped() bool {
 	case p.Said != "":
 		return p.How == answer.ReachSaid && cluster.MayBeDropped(p.Said)
 	}
-	return (p.How == answer.ReachSaid || p.How == "") && (p.late || p.timesOut) && !p.own
+	return (p.How == answer.ReachSaid || p.How == "") && (p.late || p.timesOut || !p.names && p.dropped) && !p.own
 }
 
 // key is one of a place: whatever it is called by.
@@ -70,6 +70,8 @@ type asker struct {
 	slow bool
 	// timesOut is set where its probe got no answer in time.
 	timesOut bool
+	// dropped is set where its words are that nobody answered its connection.
+	dropped bool
 	// mute is set where its probe's command says that it is not well, and not why.
 	mute bool
 	// relays is set where its answer is signed by another server than it runs.
@@ -105,6 +107,7 @@ func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 	}
 	k.answered = k.failing
 	k.said = cluster.Words(a, v)
+	k.dropped = slices.ContainsFunc(k.said, cluster.MayBeDropped)
 	k.told = slices.ContainsFunc(k.said, cluster.AnsweredFailure)
 	if k.well = cluster.LastWell(v); !k.well.IsZero() {
 		k.since = cluster.Since(a, v)

@@ -26,11 +26,11 @@ type policyReader struct {
 	kinds    func() []string
 }
 
-// policyList are the NetworkPolicies of a namespace; unread is set if they could not be read, and forbidden if that is
-// for want of a right.
+// policyList are the NetworkPolicies of a namespace; unread is set if they could not be read, and withheld if that is
+// for want of a right, or a dump lacks them.
 type policyList struct {
-	items             []networkingv1.NetworkPolicy
-	unread, forbidden bool
+	items            []networkingv1.NetworkPolicy
+	unread, withheld bool
 }
 
 // policiesOf returns the NetworkPolicies of a namespace. An asker who may see one namespace reads those of no other.
@@ -45,7 +45,7 @@ func (q *question) policiesOf(ctx context.Context, namespace string) policyList 
 		read = sync.OnceValue(func() policyList {
 			list, err := q.client.NetworkingV1().NetworkPolicies(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 			if err != nil || isPartial(list.ListMeta) {
-				return policyList{unread: true, forbidden: apierrors.IsForbidden(err)}
+				return policyList{unread: true, withheld: err == nil || apierrors.IsForbidden(err)}
 			}
 			return policyList{items: list.Items}
 		})
@@ -106,7 +106,7 @@ func (c *Cluster) readOtherPolicies(ctx context.Context) (kinds []string) {
 type suspicion struct {
 	asked     bool
 	unread    bool   // policies of a namespace could not be read
-	forbidden string // the namespace whose policies may not be read
+	withheld  string // the namespace whose policies may not be read
 	admitting bool   // policies select an end and admit the connection
 }
 
@@ -116,8 +116,8 @@ func (f *follower) read(ctx context.Context, namespace string) (items []networki
 	if list.unread {
 		f.suspects.unread = true
 	}
-	if list.forbidden {
-		f.suspects.forbidden = namespace
+	if list.withheld {
+		f.suspects.withheld = namespace
 	}
 	return list.items, !list.unread
 }
@@ -160,7 +160,7 @@ func (f *follower) evaluate(ctx context.Context, c netpol.Connection) netpol.Res
 // mayBlock returns the hop to the NetworkPolicy that blocks the connections of a pod to a place that did not answer:
 // a Service, a pod, or a host if both are nil.
 func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *v1.Service, target *v1.Pod) []answer.Hop {
-	if !p.mayBeDropped() || pod.Spec.HostNetwork || target != nil && target.UID == pod.UID {
+	if pod.Spec.HostNetwork || target != nil && (target.UID == pod.UID || !cluster.LooksWell(target)) {
 		return nil
 	}
 	var all []netpol.Connection
@@ -260,7 +260,7 @@ func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i i
 	if said == "" {
 		return false
 	}
-	all, service := f.nameServers(ctx, pod)
+	all, service := f.nameServers(ctx, pod, cluster.NameServerIn(said))
 	hops := f.blocked(ctx, all, cluster.NameServers(service), cluster.AsksNames(a.Verdicts[i].Container, said))
 	if len(hops) == 0 {
 		return false
@@ -287,8 +287,8 @@ func (f *follower) existsBy(ctx context.Context, pod *v1.Pod, said string) bool 
 var clusterDNS = [][2]string{{metav1.NamespaceSystem, "kube-dns"}, {metav1.NamespaceSystem, "coredns"}, {metav1.NamespaceSystem, "rke2-coredns-rke2-coredns"}, {"openshift-dns", "dns-default"}}
 
 // nameServers returns the connections by which a pod resolves names, and the Service that it asks; nil if it asks none,
-// or that is not known.
-func (f *follower) nameServers(ctx context.Context, pod *v1.Pod) (all []netpol.Connection, service *v1.Service) {
+// or that is not known. The address is that of the DNS server in its words; empty if they name none.
+func (f *follower) nameServers(ctx context.Context, pod *v1.Pod, address string) (all []netpol.Connection, service *v1.Service) {
 	client := f.end(ctx, pod)
 	ask := func(server netpol.End) netpol.Connection {
 		return netpol.Connection{Client: client, Server: server, Port: 53, Protocol: v1.ProtocolUDP}
@@ -308,8 +308,8 @@ func (f *follower) nameServers(ctx context.Context, pod *v1.Pod) (all []netpol.C
 	}
 	for _, name := range clusterDNS {
 		s, err := f.client.CoreV1().Services(name[0]).Get(ctx, name[1], metav1.GetOptions{})
-		if err != nil || f.foreign(s, nil) {
-			continue
+		if err != nil || f.foreign(s, nil) || address != "" && s.Spec.ClusterIP != address {
+			continue // a cache on the node, perhaps
 		}
 		for _, c := range f.behindService(ctx, client, s, 53) {
 			if c.Protocol == v1.ProtocolUDP {
@@ -334,8 +334,8 @@ func (f *follower) unsure(ctx context.Context, v *answer.Verdict) {
 		return
 	}
 	switch {
-	case s.forbidden != "":
-		cluster.PoliciesUnread(v, s.forbidden)
+	case s.withheld != "":
+		cluster.PoliciesUnread(v, s.withheld, f.options.Now != nil)
 	case !s.unread && s.admitting:
 		cluster.PoliciesAdmit(v)
 	}

@@ -206,7 +206,7 @@ func TestNetworkPolicy(t *testing.T) {
 			func(v *village) { v.client(dnsTimeout); v.backend(); v.dns(); v.policy("only-dns", onlyDNSOut) },
 			answer.Degraded, "", []string{"dependency-down"}, "kubectl -n shop patch",
 		},
-		"policies that may not be read": {
+		"policies that were not recorded": {
 			func(v *village) {
 				v.client(dialTimeout)
 				v.backend()
@@ -216,7 +216,41 @@ func TestNetworkPolicy(t *testing.T) {
 					}
 				}
 			},
-			answer.Degraded, "", []string{"you may not list networkpolicies in namespace shop", "auth can-i list networkpolicies.networking.k8s.io"}, "delete pod",
+			answer.Degraded, "", []string{"those of namespace shop were not recorded", "get networkpolicies -o yaml"}, "delete pod",
+		},
+		"an init container that waits silently": {
+			func(v *village) {
+				v.pod("client", true, "", func(p *v1.Pod) {
+					p.Labels["tier"] = "frontend"
+					p.Spec.InitContainers = []v1.Container{{Name: "wait", Command: []string{"sh", "-c", "until nc -z -w 2 backend-service 80; do sleep 1; done"}}}
+					p.Status.Phase = v1.PodPending
+					p.Status.InitContainerStatuses = p.Status.ContainerStatuses
+					p.Status.InitContainerStatuses[0].Name, p.Status.InitContainerStatuses[0].Ready = "wait", false
+					p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "main", State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: "PodInitializing"}}}}
+					p.Status.Conditions[1].Status = v1.ConditionFalse
+				})
+				v.backend()
+				v.policy("backend-allow", onlyBackends)
+			},
+			answer.NotStarting, "shop/backend-allow", []string{"most likely", "tier=backend"}, "",
+		},
+		"words that name nobody, and a variable that does": {
+			func(v *village) {
+				v.client("ERROR httpx.ConnectTimeout: connection timed out")
+				last := &v.Objects[len(v.Objects)-1]
+				*last = []byte(strings.Replace(string(*last), `"image":"client"`, `"image":"client","env":[{"name":"BACKEND_URL","value":"http://backend-service/"}]`, 1))
+				v.backend()
+				v.policy("backend-allow", onlyBackends)
+			},
+			answer.Degraded, "shop/backend-allow", []string{"most likely", "tier=backend"}, "",
+		},
+		"a DNS cache on the node": {
+			func(v *village) {
+				v.client(strings.ReplaceAll(dnsTimeout, "10.43.0.10", "169.254.20.10"))
+				v.dns()
+				v.policy("only-own", ownOut)
+			},
+			answer.Degraded, "", []string{"dependency-down"}, "kubectl -n shop patch",
 		},
 		"kubelet's own probe": {
 			func(v *village) {
@@ -279,6 +313,47 @@ func TestNetworkPolicyBySockets(t *testing.T) {
 		}
 		if w.listed != 1 {
 			t.Errorf("%s: policies were listed %d times", name, w.listed)
+		}
+	}
+}
+
+// An asker without the right to read policies is told what is missing, and what other kinds of policies there are.
+func TestNetworkPoliciesUnread(t *testing.T) {
+	dialing := answer.Reach{Container: "web", Place: "10.43.0.2:5432", How: answer.ReachDialing, Text: "its connection to 10.43.0.2:5432 has not been answered yet"}
+	for _, test := range []struct {
+		forbidden bool
+		groups    string
+		want      string
+	}{
+		{true, "", "you may not list networkpolicies in namespace shop"},
+		{false, "cilium.io", "The cluster also has CiliumNetworkPolicy"},
+		{false, "metrics.k8s.io", ""},
+	} {
+		w := &town{t: t, answers: map[string]answer.Answer{}, forbidden: test.forbidden}
+		w.groups.Groups = []metav1.APIGroup{{Name: test.groups}}
+		w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.DependencyDown, Text: "Its connections get no answer."}, dialing)
+		w.pod("db2", 5432, answer.Healthy, answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."})
+		v := w.ask("web1")
+		if v.Cause != answer.DependencyDown || !strings.Contains(v.Text, test.want) || test.want == "" && strings.Contains(v.Text, "policies") {
+			t.Errorf("%s: %s", v.Cause, v.Text)
+		}
+	}
+}
+
+// That a client got no answer in time shows no hang of a pod to which nothing shows a connection.
+func TestLateIsNoHang(t *testing.T) {
+	for said, want := range map[string]answer.Cause{
+		"wget: download timed out":                         answer.AppUnhealthy,
+		"requests.exceptions.ReadTimeout: Read timed out.": answer.AppHang,
+		"dial tcp 10.43.0.2:80: i/o timeout":               answer.AppUnhealthy,
+		"Get \"http://api2/\": context deadline exceeded":  answer.AppUnhealthy,
+	} {
+		w := &town{t: t, answers: map[string]answer.Answer{}}
+		w.pod("web1", 80, answer.NotReady, saysNo(504), answer.Reach{Container: "web", Place: "api2:80", How: answer.ReachSaid, Text: said, Said: said})
+		w.pod("api2", 80, answer.Healthy, answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."})
+		w.seenFrom("api2", "10.42.0.99", 0)
+		if v := w.ask("web1"); v.Cause != want {
+			t.Errorf("%s: %s: %s", said, v.Cause, v.Text)
 		}
 	}
 }

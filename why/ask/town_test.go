@@ -31,6 +31,9 @@ type town struct {
 	jobs     batchv1.JobList
 	policies networkingv1.NetworkPolicyList
 	listed   int // how often the policies were
+	// forbidden is set where nobody may list them; groups are those of the API.
+	forbidden bool
+	groups    metav1.APIGroupList
 	// deployment is the one that there is.
 	deployment *appsv1.Deployment
 	sets       appsv1.StatefulSetList
@@ -152,8 +155,15 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	case name == "jobs":
 		body = w.jobs
 	case name == "networkpolicies":
-		w.listed++
+		if w.listed++; w.forbidden {
+			out.Header().Set("Content-Type", "application/json")
+			out.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(out, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
+			return
+		}
 		body = w.policies
+	case r.URL.Path == "/apis":
+		body = w.groups
 	case strings.Contains(r.URL.Path, "/pods/"):
 		for _, p := range w.pods.Items {
 			if p.Name == name {

@@ -21,16 +21,25 @@ import (
 // MayBeDropped reports whether a client logs that it got no answer, and nothing that shows that it was connected:
 // its connection timed out or was rejected on the way, or it does not say which part took too long.
 func MayBeDropped(said string) bool {
-	return !Refused(said) && !knowledge.NoDNS.In(said) && (words.Unanswered(said) || knowledge.TimedOut.In(said))
+	switch {
+	case Refused(said), knowledge.NoDNS.In(said):
+		return false
+	case knowledge.TimedOut.In(said):
+		return true
+	}
+	return words.Unanswered(said) && !knowledge.TooLate.In(said)
 }
 
 // unresolved fits how clients report that they did not resolve a name, whatever the reason.
-var unresolved = regexp.MustCompile(`(?i)could not resolve host|bad address '|unable to resolve host address|unknownhostexception|resolving timed out`)
+var unresolved = regexp.MustCompile(`(?i)could not resolve host|bad address '|unable to resolve host address|unknownhostexception`)
+
+// silentDNS fits how dig and nslookup report that a DNS server did not answer.
+var silentDNS = regexp.MustCompile(`(?i)\bcommunications error to \S+#53: timed out`)
 
 // MayLackDNS reports whether a client logs that no DNS server answered it. For exists, which says that the name is a
 // Service's, it may also have got no answer where it does not tell that from an unknown name.
 func MayLackDNS(said string, exists bool) bool {
-	return knowledge.NoDNS.In(said) || exists && knowledge.NoName.In(said) && unresolved.MatchString(said)
+	return knowledge.NoDNS.In(said) || silentDNS.MatchString(said) || exists && knowledge.NoName.In(said) && unresolved.MatchString(said)
 }
 
 // TargetPorts returns the ports of a pod to which a Service leads that is asked for a port, 0 if that is not known. A
@@ -251,6 +260,17 @@ func portsIn(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType, r
 	return strings.Join(all, ", ")
 }
 
+// nameServer fits the DNS server in the words of a Go program.
+var nameServer = regexp.MustCompile(`\blookup \S+ on \[?([\d.]+|[0-9a-f:]+)\]?:53\b`)
+
+// NameServerIn returns the address of the DNS server that words name; empty if they name none.
+func NameServerIn(said string) string {
+	if m := nameServer.FindStringSubmatch(said); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
 // PlaceIn returns the place that words are about; empty if they name none.
 func PlaceIn(said string) string { return words.Place(said) }
 
@@ -271,12 +291,18 @@ func AsksNames(container, said string) string {
 	return fmt.Sprintf("%s cannot resolve names (%s)", who, strings.TrimSuffix(said, "."))
 }
 
-// PoliciesUnread adds to a verdict on a connection that nobody answered that NetworkPolicies of a namespace could not
-// be read.
-func PoliciesUnread(v *answer.Verdict, namespace string) {
-	v.SayBecause(fmt.Sprintf("Whether a NetworkPolicy blocks the connection is unknown: you may not list networkpolicies in namespace %s.", namespace))
-	v.Fixes = append(slices.Clip(v.Fixes), kubectl.Inspect(fmt.Sprintf("get the right to list networkpolicies.networking.k8s.io in namespace %s, and ask again", namespace),
-		kubectl.Command(namespace, "auth can-i list networkpolicies.networking.k8s.io")))
+// PoliciesUnread adds to a verdict on a connection that nobody answered that NetworkPolicies of a namespace could not be
+// read: recorded is set if a dump or record lacks them, else the asker may not list them.
+func PoliciesUnread(v *answer.Verdict, namespace string, recorded bool) {
+	why, step := fmt.Sprintf("you may not list networkpolicies in namespace %s", namespace), kubectl.Inspect(
+		fmt.Sprintf("get the right to list networkpolicies.networking.k8s.io in namespace %s, and ask again", namespace),
+		kubectl.Command(namespace, "auth can-i list networkpolicies.networking.k8s.io"))
+	if recorded {
+		why = fmt.Sprintf("those of namespace %s were not recorded", namespace)
+		step = kubectl.Inspect("see which NetworkPolicies there are", kubectl.Command(namespace, "get networkpolicies -o yaml"))
+	}
+	v.SayBecause(fmt.Sprintf("Whether a NetworkPolicy blocks the connection is unknown: %s.", why))
+	v.Fixes = append(slices.Clip(v.Fixes), step)
 }
 
 // PoliciesAdmit adds to a verdict on a connection that nobody answered that NetworkPolicies are not the reason.

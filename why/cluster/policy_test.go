@@ -1,0 +1,74 @@
+package cluster
+
+import "testing"
+
+// What clients log of a connection that nobody answered, and of others.
+func TestMayBeDropped(t *testing.T) {
+	for said, want := range map[string]bool{
+		`dial tcp 10.43.0.9:80: i/o timeout`:                                                                      true,
+		`dial tcp 10.43.0.9:80: connect: operation not permitted`:                                                 true,
+		`dial tcp 10.43.0.9:80: connect: no route to host`:                                                        true,
+		`dial tcp 10.43.0.9:80: connect: connection timed out`:                                                    true,
+		`connection error: desc = "transport: Error while dialing: dial tcp 10.43.0.9:50051: i/o timeout"`:        true,
+		"failed to connect to `host=db user=shop database=shop`: dial error (timeout: context deadline exceeded)": true,
+		`failed to connect to db:5432: context deadline exceeded`:                                                 true,
+		`pymysql.err.OperationalError: (2003, "Can't connect to MySQL server on 'db' (timed out)")`:               true,
+		`ERROR 2002 (HY000): Can't connect to MySQL server on 'db' (110)`:                                         true,
+		`SQLSTATE[HY000] [2002] Connection timed out`:                                                             true,
+		`Net::OpenTimeout: execution expired`:                                                                     true,
+		`Faraday::ConnectionFailed: execution expired`:                                                            true,
+		`Failed to open TCP connection to backend:80 (Connection timed out - connect(2) for "backend" port 80)`:   true,
+		`httpx.ConnectTimeout: timed out`:                                                                         true,
+		`requests.exceptions.ConnectTimeout: HTTPConnectionPool(host='backend', port=80): Max retries exceeded with url: / (Caused by ConnectTimeoutError(<urllib3.connection.HTTPConnection object at 0x7f>, 'Connection to backend timed out. (connect timeout=2)'))`: true,
+		`asyncio.exceptions.TimeoutError`:                                                                                                                     false,
+		`java.net.http.HttpConnectTimeoutException: HTTP connect timed out`:                                                                                   true,
+		`io.netty.channel.ConnectTimeoutException: connection timed out after 5000 ms: backend/10.43.0.9:80`:                                                  true,
+		`java.net.SocketTimeoutException: failed to connect to backend/10.43.0.9 (port 80) after 10000ms`:                                                     true,
+		`java.net.NoRouteToHostException: No route to host`:                                                                                                   true,
+		`AxiosError: connect ETIMEDOUT 10.43.0.9:80`:                                                                                                          true,
+		`[cause]: ConnectTimeoutError: Connect Timeout Error (attempted address: backend:80, timeout: 10000ms)`:                                               true,
+		`System.Net.Sockets.SocketException (110): Connection timed out`:                                                                                      true,
+		`System.Net.Sockets.SocketException (10060): A connection attempt failed because the connected party did not properly respond after a period of time`: true,
+		`curl: (28) Failed to connect to backend port 80 after 130000 ms: Couldn't connect to server`:                                                         true,
+		`curl: (28) Connection timed out after 2001 milliseconds`:                                                                                             true,
+		`curl: (28) Failed to connect to backend port 80 after 2001 ms: Timeout was reached`:                                                                  true,
+		`wget: download timed out`:                                                                                       true,
+		`nc: backend (10.43.0.9:80): Connection timed out`:                                                               true,
+		`upstream timed out (110: Connection timed out) while connecting to upstream`:                                    true,
+		`MongoServerSelectionError: connection timed out`:                                                                true,
+		`redis.exceptions.TimeoutError: Timeout connecting to server`:                                                    true,
+		`Could not connect to Redis at db:6379: Connection timed out`:                                                    true,
+		`upstream connect error or disconnect/reset before headers. reset reason: connection timeout`:                    true,
+		`upstream timed out (110: Connection timed out) while reading response header from upstream`:                     false,
+		`requests.exceptions.ReadTimeout: HTTPConnectionPool(host='stock', port=8000): Read timed out. (read timeout=2)`: false,
+		`curl: (28) Operation timed out after 2001 milliseconds with 0 bytes received`:                                   false,
+		`dial tcp 10.43.0.9:80: connect: connection refused`:                                                             false,
+		`dial tcp: lookup db on 10.43.0.10:53: read udp 10.42.0.7:4711->10.43.0.10:53: i/o timeout`:                      false,
+		`chown: /data: Operation not permitted`:                                                                          false,
+	} {
+		if got := MayBeDropped(said); got != want {
+			t.Errorf("%s: %v, want %v", said, got, want)
+		}
+	}
+}
+
+// What clients log where no DNS server answered them.
+func TestMayLackDNS(t *testing.T) {
+	for said, want := range map[string][2]bool{
+		`socket.gaierror: [Errno -3] Temporary failure in name resolution`: {true, true},
+		`Error: getaddrinfo EAI_AGAIN backend`:                             {true, true},
+		`wget: bad address 'backend'`:                                      {false, true},
+		`curl: (6) Could not resolve host: backend`:                        {false, true},
+		`curl: (28) Resolving timed out after 5000 milliseconds`:           {true, true},
+		`;; communications error to 10.43.0.10#53: timed out`:              {true, true},
+		`;; connection timed out; no servers could be reached`:             {true, true},
+		`dial tcp: lookup db on 10.96.0.10:53: no such host`:               {false, false},
+		`Error: getaddrinfo ENOTFOUND db`:                                  {false, false},
+	} {
+		for i, exists := range []bool{false, true} {
+			if got := MayLackDNS(said, exists); got != want[i] {
+				t.Errorf("%s: %v, want %v", said, got, want[i])
+			}
+		}
+	}
+}
