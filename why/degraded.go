@@ -364,6 +364,7 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 		t.ID = a.Symptoms[0].ID
 		v := t.explain(t.ID)
 		h.soften(&v)
+		h.besideOnLoopback(&v, logs)
 		v.Text = strings.TrimSpace(v.Text)
 		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
 		for _, r := range v.Repeats {
@@ -371,7 +372,11 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 				a.Reaches = append([]answer.Reach{{Container: r.Container, Place: n.place, How: answer.ReachSaid, Text: prose.Brief(r.Text, kept), Said: prose.Brief(r.Text, kept)}}, a.Reaches...)
 			}
 			if !slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Container == r.Container }) {
-				a.Complaints = append(a.Complaints, answer.Complaint{Container: r.Container, Text: r.Text, Another: blames(r.Text)})
+				c := answer.Complaint{Container: r.Container, Text: r.Text, Another: blames(r.Text)}
+				if h.explained(&c); c.Cause == "" && v.Cause == answer.DiskFull && !c.Another {
+					c.Cause = answer.DiskFull
+				}
+				a.Complaints = append(a.Complaints, c)
 			}
 		}
 		return true
@@ -384,6 +389,30 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 		v.Say(answer.Parts{Subject: subject(v.Container), What: "Kubernetes reports no problem and the log " + what + ", but no probe tests this pod."})
 	}
 	return false
+}
+
+// besideOnLoopback joins an address of the pod itself that refuses connections with the container beside that listens
+// on the same port of the other loopback address, by its log: 127.0.0.1 and ::1 are two.
+func (h *inquiry) besideOnLoopback(v *answer.Verdict, logs []Log) {
+	n, ok := dependency(v.Repeats[0].Text)
+	host, port, addressed := splitAddress(n.place)
+	if !ok || !addressed || !loopback(host) {
+		return
+	}
+	other := map[string]string{"127.0.0.1": "[::1]", "::1": "127.0.0.1", "[::1]": "127.0.0.1"}[host]
+	if other == "" {
+		return
+	}
+	at := other + ":" + port
+	for _, log := range logs {
+		if log.Container == v.Container || !slices.ContainsFunc(log.Lines, func(line string) bool { return strings.Contains(line, at) && knowledge.OnLoopback.In(line) }) {
+			continue
+		}
+		v.Cause = answer.AppListensElse
+		v.SayBecause(fmt.Sprintf("By its log container %s of the same pod listens on %s alone, and nobody listens on %s.", log.Container, at, n.place))
+		v.Fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("have container %s ask %s, or have container %s listen on %s (or on all addresses)", v.Container, at, log.Container, host))}, v.Fixes...)
+		return
+	}
 }
 
 // logsAreClean reports whether the logs of all running containers were read and hold no error.

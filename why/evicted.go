@@ -1,10 +1,13 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -33,12 +36,13 @@ func (h *inquiry) evictionFinding() finding {
 		return f
 	}
 	f.text = fmt.Sprintf("%s, and this pod was first in the order of eviction: %s", ranShort(b), message)
+	most := h.heldMost(b, &f)
 	f.fixes = []answer.Fix{h.inspect("see how the node is", "kubectl describe nodes | grep -A12 Conditions")}
 	if fix, ok := elsewhere(b); ok {
 		f.text = fmt.Sprintf("%s, and this pod was first in the order of eviction. %s", ranShort(b), podsHold(b))
 		f.fixes = append([]answer.Fix{fix}, f.fixes...)
 	} else {
-		f.fixes = append(f.fixes, h.specFix("set requests to what the pod really uses: pods above their requests go first"))
+		f.fixes = append(f.fixes, h.specFix("set requests to what "+cmp.Or(most, "the pod")+" really uses: pods above their requests go first"))
 	}
 	if len(b.Ranking) > 0 {
 		f.notes = []answer.Note{{Cause: f.cause, Text: "the order of eviction was: " + answer.EvictionOrder(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}
@@ -47,6 +51,36 @@ func (h *inquiry) evictionFinding() finding {
 		f.notes = append(f.notes, answer.Note{Cause: f.cause, Text: fmt.Sprintf("pod %s used most: %s", worst.Pod, answer.Amount(b.Signal)(worst.Usage)), Facts: []fact.ID{at.ID}})
 	}
 	return f
+}
+
+// used fits what kubelet says of each container that used more than it requests (pkg/kubelet/eviction,
+// helpers.go, containerMessageFmt).
+var used = regexp.MustCompile(`Container (\S+) was using (\S+), request is (\S+), has larger consumption of \S+\.`)
+
+// heldMost says in a finding how much each container held by kubelet's own message, the largest first, and returns
+// the largest; empty where the message has none.
+func (h *inquiry) heldMost(b fact.Evict, f *finding) string {
+	type use struct {
+		container, request string
+		held               resource.Quantity
+	}
+	var all []use
+	for _, m := range used.FindAllStringSubmatch(b.Message, -1) {
+		if held, err := resource.ParseQuantity(m[2]); err == nil && len(m[2]) < 32 {
+			all = append(all, use{m[1], m[3], held})
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(all, func(a, b use) int { return b.held.Cmp(a.held) })
+	var said []string
+	for _, u := range all {
+		said = append(said, fmt.Sprintf("container %s held %s, and requests %s", u.container, answer.Amount(b.Signal)(u.held.Value()), u.request))
+	}
+	message, _, _ := strings.Cut(b.Message, " Container ")
+	f.text = fmt.Sprintf("%s, and this pod was first in the order of eviction: %s. Kubelet says: %s", ranShort(b), prose.Some(said), prose.Brief(message, 200))
+	return "container " + all[0].container
 }
 
 // ofVolume fits whose limit kubelet says that was exceeded (pkg/kubelet/eviction).

@@ -148,6 +148,12 @@ func (h *inquiry) logsFix(run *history.Run) []answer.Fix {
 	return []answer.Fix{h.inspect("read its last words", logs(lastLines)).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs(moreLines)})}
 }
 
+// runByHand starts a copy of the pod in which a shell stands in the place of a container's command.
+func (h *inquiry) runByHand(container string) answer.Fix {
+	return h.inspect("start its command by hand in a copy of the pod, to see what it says; delete the copy afterwards",
+		h.kubectl("debug %s -it --copy-to=%s-by-hand --container=%s -- sh", h.Pod.Name, h.Pod.Name, container))
+}
+
 func (h *inquiry) describeFix() answer.Fix {
 	return h.inspect("see what Kubernetes shows", h.kubectl("describe pod %s", h.Pod.Name))
 }

@@ -95,6 +95,9 @@ func (p *probing) openAnswer() bool {
 		_, _, unreached := words.Unreached(output)
 		return unreached || strings.HasSuffix(output, "Killed") || p.asksFar() || output == "" && p.mayBeKilled()
 	case answered:
+		if p.saysOfHost() {
+			return false
+		}
 		if ev.Status == 502 || ev.Status == 504 || ev.Status < 500 && (ev.Status == 408 || ev.Status == 429 || !p.wasReady()) {
 			return true
 		}
@@ -139,7 +142,7 @@ func probeSaysWhere(p *probing) *finding {
 	}
 	f := &finding{cause: answer.AppListensElse, weight: strong, chain: p.chain()}
 	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the application listen on all addresses (0.0.0.0 or ::) and on port %d, or correct %s", p.port(), p.field("port")))}
-	at, lines := p.log()
+	at, lines := p.run.Said(time.Time{}) // also before the attempts failed: it is said once, at the start
 	for _, line := range slices.Backward(lines) {
 		if port := knowledge.OnLoopback.Slots(line)["port"]; port == fmt.Sprint(p.port()) {
 			f.chain = p.chain(at)
@@ -162,6 +165,12 @@ func probeSaysWhere(p *probing) *finding {
 		}
 		return f
 	}
+	if port, line := p.loggedPort(lines); port > 0 {
+		f.cause, f.weight, f.chain = answer.ProbeWrongPort, fair, p.chain(at)
+		f.text = fmt.Sprintf("%s asks on port %d, which container %s does not declare and where it has never been answered; by its log it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set %s to %d", p.field("port"), port))}
+		return f
+	}
 	if len(p.of.Command) > 0 && slices.Contains(listensNever, path.Base(p.of.Command[0])) && (p.isAlone() || p.firstOfPod()) {
 		f.cause = answer.AppNotListening
 		f.text = fmt.Sprintf("The main process of container %s is %s by its command, which listens on nothing, so %s is refused.", p.run.Container, path.Base(p.of.Command[0]), p.what())
@@ -169,6 +178,31 @@ func probeSaysWhere(p *probing) *finding {
 		return f
 	}
 	return nil
+}
+
+// listensOn fits what servers log once they listen, with the port.
+var listensOn = regexp.MustCompile(`(?i)\b(?:listen(?:ing|s)?|serving|bound|started|running|ready)\b.{0,60}?(?:\bport[ =:]{0,2}|:)(\d{2,5})\b`)
+
+// loggedPort is the declared port on which the container logs that it listens, where the probe asks on one that
+// neither its ports, its command, its variables nor its log name.
+func (p *probing) loggedPort(lines []string) (port int, line string) {
+	if !p.isAlone() || len(p.of.Ports) == 0 || declares(p.of, p.port()) || namesPort(p.of, p.port()) {
+		return 0, ""
+	}
+	for _, l := range slices.Backward(lines) {
+		m := listensOn.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil || n == p.port() {
+			return 0, ""
+		}
+		if declares(p.of, n) {
+			port, line = n, l
+		}
+	}
+	return port, line
 }
 
 // firstOfPod says whether no other container of the pod has been started yet.

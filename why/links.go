@@ -74,13 +74,13 @@ func describe(b fact.Body) (string, map[string]any) {
 		return fmt.Sprintf("the node ends it (%s), grace period %d s", killWords[b.Reason], b.GraceSeconds),
 			values("reason", b.Reason, "message", b.Message, "graceSeconds", b.GraceSeconds)
 	case fact.StartFailed:
-		return "it does not start: " + prose.Brief(b.Message, kept), values("reason", b.Reason, "message", b.Message, "exitCode", b.ExitCode)
+		return "it does not start: " + prose.Wrapped(b.Message, kept), values("reason", b.Reason, "message", b.Message, "exitCode", b.ExitCode)
 	case fact.ImageFailed:
-		return "no image: " + prose.Brief(b.Message, kept), values("image", b.Image, "reason", b.Reason, "message", b.Message)
+		return "no image: " + prose.Wrapped(b.Message, kept), values("image", b.Image, "reason", b.Reason, "message", b.Message)
 	case fact.SetUpFailed:
-		return fmt.Sprintf("the pod's %s cannot be set up: %s", b.Stage, prose.Brief(b.Message, kept)), values("stage", b.Stage, "reason", b.Reason, "message", b.Message)
+		return fmt.Sprintf("the pod's %s cannot be set up: %s", b.Stage, prose.Wrapped(b.Message, kept)), values("stage", b.Stage, "reason", b.Reason, "message", b.Message)
 	case fact.ResizeFailed:
-		return "it does not get its new resources: " + prose.Brief(b.Message, kept), values("reason", b.Reason, "message", b.Message)
+		return "it does not get its new resources: " + prose.Wrapped(b.Message, kept), values("reason", b.Reason, "message", b.Message)
 	case fact.HookRan:
 		if b.Error == "" {
 			return fmt.Sprintf("%s hook ran, %s", b.Hook, prose.Span(b.Took)), values("took", b.Took)

@@ -43,6 +43,9 @@ func (h *inquiry) wordless(r *history.Run, v answer.Verdict) bool {
 
 func (e ending) saidNothing() bool { return e.exit.Message == "" && len(e.exit.LastLines) == 0 }
 
+// loggedNothing says whether the log of the run was read, and is empty.
+func (e ending) loggedNothing() bool { return e.saidNothing() && e.h.FromAPI && !e.unread() }
+
 // asBefore explains the last of several ends, which v leaves open. Needs: earlier ends
 // like it under the same spec, of which those that are explained have one cause. Against
 // it: something about the last end that rules this cause out, or fits others only.

@@ -83,8 +83,8 @@ func diskFullSaid(e ending) *finding {
 func (h *inquiry) roomFix(container, said string) answer.Fix {
 	for _, m := range aPath.FindAllStringSubmatch(sharedMemory.ReplaceAllString(said, " /dev/shm/x "), mostPaths) {
 		if _, v := h.volumeOf(container, path.Clean(m[1])); v != nil {
-			if text, command := h.moreRoom(v); text != "" {
-				return answer.Fix{Text: text, Command: command, Risk: answer.Restarts}
+			if fix, ok := h.moreRoom(v); ok {
+				return fix
 			}
 			return h.specFix(fmt.Sprintf("have it write less to volume %s, or give that more room", v.Name))
 		}
@@ -95,8 +95,9 @@ func (h *inquiry) roomFix(container, said string) answer.Fix {
 	var may []answer.Fix
 	for _, m := range volumeMounts(h.Spec(container)) {
 		if _, v := h.volumeOf(container, path.Clean(m.MountPath)); v != nil && !m.ReadOnly {
-			if text, command := h.moreRoom(v); text != "" {
-				may = append(may, answer.Fix{Text: "if it is at " + m.MountPath + ": " + text, Command: command, Risk: answer.Restarts})
+			if fix, ok := h.moreRoom(v); ok {
+				fix.Text = "if it is at " + m.MountPath + ": " + fix.Text
+				may = append(may, fix)
 			}
 		}
 	}
@@ -113,21 +114,24 @@ func volumeMounts(c *v1.Container) []v1.VolumeMount {
 	return c.VolumeMounts
 }
 
-// moreRoom is how a volume that is bounded gets more room; empty where nothing but the node's disk
-// bounds it.
-func (h *inquiry) moreRoom(v *v1.Volume) (text, command string) {
+// moreRoom is how a volume that is bounded gets more room; ok is false where nothing but the node's disk bounds it.
+func (h *inquiry) moreRoom(v *v1.Volume) (f answer.Fix, ok bool) {
 	switch {
 	case v.PersistentVolumeClaim != nil:
 		claim := v.PersistentVolumeClaim.ClaimName
-		return fmt.Sprintf("delete what is not needed there, or have claim %s ask for more (spec.resources.requests.storage), if its StorageClass lets claims grow", claim), h.kubectl("edit pvc %s", claim)
+		return answer.Fix{
+			Text: fmt.Sprintf("delete what is not needed there, or have claim %s ask for more (spec.resources.requests.storage), if its StorageClass lets claims grow", claim), Command: h.kubectl("edit pvc %s", claim), Risk: answer.Restarts,
+			ID: answer.StepGrowClaim, Target: "persistentvolumeclaim/" + h.Pod.Namespace + "/" + claim,
+		}, true
 	case v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil:
-		return "", ""
+		return f, false
 	case v.EmptyDir.Medium == v1.StorageMediumMemory:
-		text = fmt.Sprintf("raise the sizeLimit of volume %s, which is in memory (emptyDir, now %s), and the container's memory limit with it", v.Name, v.EmptyDir.SizeLimit)
+		f.Text = fmt.Sprintf("raise the sizeLimit of volume %s, which is in memory (emptyDir, now %s), and the container's memory limit with it", v.Name, v.EmptyDir.SizeLimit)
 	default:
-		text = fmt.Sprintf("raise the sizeLimit of volume %s (emptyDir, now %s), or have it write less there", v.Name, v.EmptyDir.SizeLimit)
+		f.Text = fmt.Sprintf("raise the sizeLimit of volume %s (emptyDir, now %s), or have it write less there", v.Name, v.EmptyDir.SizeLimit)
 	}
-	return text, kubectl.EditTemplateCommand(h.Pod.Namespace, h.Object)
+	f.Command, f.Risk = kubectl.EditTemplateCommand(h.Pod.Namespace, h.Object), answer.Restarts
+	return f, true
 }
 
 // sharedMemory fits what is said of shared memory, which is at /dev/shm.

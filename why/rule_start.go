@@ -64,6 +64,14 @@ func startStopped(c notStarted) *finding {
 	}
 }
 
+// listOf is the field of a pod's spec that has a container.
+func (h *inquiry) listOf(container string) string {
+	if h.IsInit(container) {
+		return "initContainers"
+	}
+	return "containers"
+}
+
 // notRun is the name of a program that is nowhere in the PATH.
 var notRun = regexp.MustCompile(`exec: "([^"/]{2,40})": executable file not found`)
 
@@ -93,7 +101,7 @@ func startCommand(c notStarted) *finding {
 			correct = c.h.specFix(fmt.Sprintf("run %s in place of %s, if that is meant, or use an image that has the program", near, m[1]))
 		}
 	}
-	f.fixes = []answer.Fix{correct, c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
+	f.fixes = []answer.Fix{correct, c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.%s[*].command}'", c.h.Pod.Name, c.h.listOf(c.run.Container)))}
 	return f
 }
 
@@ -142,6 +150,15 @@ func startRuntime(c notStarted) *finding {
 	}
 }
 
+// limit is the memory limit of the container in brackets; empty where it has none of its own.
+func (c notStarted) limit() string {
+	spec := c.h.Spec(c.run.Container)
+	if spec == nil || spec.Resources.Limits.Memory().IsZero() {
+		return ""
+	}
+	return " (" + spec.Resources.Limits.Memory().String() + ")"
+}
+
 // startOOM: there was not even room for the process that prepares the container.
 // Files in /dev/shm outlive the run that wrote them, and a limit may be that small.
 func startOOM(c notStarted) *finding {
@@ -150,7 +167,7 @@ func startOOM(c notStarted) *finding {
 	}
 	f := &finding{
 		cause: answer.MemoryLimit, weight: strong, chain: c.chain(),
-		text:  fmt.Sprintf("Container %s does not start: the process that prepares it was OOM-killed, because its memory limit is too low, or full already.", c.run.Container),
+		text:  fmt.Sprintf("Container %s does not start: the process that prepares it was OOM-killed, because its memory limit%s is too low, or full already.", c.run.Container, c.limit()),
 		fixes: []answer.Fix{c.h.limitsFix("raise the memory limit of container " + c.run.Container)},
 	}
 	record := c.filledBefore()

@@ -95,7 +95,11 @@ func (h *inquiry) explainStart(run *history.Run, failed *fact.Fact, id string) a
 	}
 	best, rest := rules.hear(c).judge()
 	if best != nil {
-		return best.verdict(id, run.Container, rest)
+		v := best.verdict(id, run.Container, rest)
+		if v.Cause == answer.AppStartFailed && h.IsInit(run.Container) && !h.isSidecar(run.Container) {
+			return ofInit(v, run.Container)
+		}
+		return v
 	}
 	return undecided(id, run.Container, fmt.Sprintf("Container %s does not start (%s): %s.", run.Container, c.reason, prose.Brief(c.message, kept)), c.chain(), rest,
 		"The words of the runtime fit no cause that is known here.", h.describeFix())

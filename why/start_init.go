@@ -59,10 +59,14 @@ func (h *inquiry) triesAgain(run *history.Run, ends []*history.Run) bool {
 // initFailed is the verdict on the end of an init container: why it ended stays
 // in the text and among what contributed.
 func (h *inquiry) initFailed(last *history.Run, id string) answer.Verdict {
-	v := explainExit(h, last, id)
+	return ofInit(explainExit(h, last, id), last.Container)
+}
+
+// ofInit is the verdict on why an init container fails as that on the pod, which waits for it.
+func ofInit(v answer.Verdict, container string) answer.Verdict {
 	v.Contributing = append([]answer.Note{{Cause: v.Cause, Text: v.Text, Facts: idsOf(v.Chain)}}, v.Contributing...)
 	v.Say(answer.Parts{
-		Subject: subject(last.Container), What: fmt.Sprintf("Init container %s fails, so the pod's containers never start.", last.Container),
+		Subject: subject(container), What: fmt.Sprintf("Init container %s fails, so the pod's containers never start.", container),
 		Because: append(append([]string{v.Parts.What}, v.Parts.Because...), v.Parts.Then...),
 	})
 	v.Cause = answer.InitFailed

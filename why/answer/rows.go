@@ -281,7 +281,7 @@ func brief(l Link) string {
 	if l.Kind == (fact.Probed{}).Kind() {
 		return prose.Midst(l.Text, 120)
 	}
-	return prose.Brief(l.Text, 96)
+	return prose.Wrapped(l.Text, 96)
 }
 
 // shownWords is how many of the last lines of a log fit beside the rest, wordsLong how much of each.
@@ -303,8 +303,8 @@ func wordRows(lines []string, said string, wide bool) []Row {
 	var rows []Row
 	for _, line := range lines {
 		gist := prose.Brief(line, len(line))
-		if len(line) > wordsLong && !wide {
-			gist = prose.Midst(logline.Message(line), wordsLong) // what a logger put around it goes first
+		if most := wordsLong * max(1, 3-len(lines)); len(line) > most && !wide { // a line or two may be longer
+			gist = prose.Midst(logline.Message(line), most) // what a logger put around it goes first
 		}
 		row := Row{Kind: RowWords, Text: gist}
 		if row.Text != line {

@@ -22,6 +22,7 @@ const (
 	StepCorrectLine  StepID = "correct-line"          // Target is the ConfigMap
 	StepGiveSetting  StepID = "give-setting"          // nobody knows which
 	StepSetVariables StepID = "set-variables"         // variables
+	StepGrowClaim    StepID = "grow-claim"            // Target is the claim; nobody knows whether its StorageClass allows it
 )
 
 // Slots are what a step's text and command were made of, by name.

@@ -80,7 +80,9 @@ func (s Style) row(w *strings.Builder, r Row) {
 			fmt.Fprintf(w, "  %-12s%s\n", onFirst(i, r.Title), line)
 		}
 	case RowWords:
-		fmt.Fprintf(w, "  %-12s%s\n", r.Title, s.paint("dim", r.Text))
+		for i, line := range prose.Wrap(r.Text, wordsLong) {
+			fmt.Fprintf(w, "  %-12s%s\n", onFirst(i, r.Title), s.paint("dim", line))
+		}
 	case RowDo:
 		s.fix(w, r)
 	case RowCommand:

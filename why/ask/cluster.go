@@ -222,6 +222,9 @@ func (q *question) storage(ctx context.Context, pod *v1.Pod) (s cluster.Storage)
 	if classes, err := q.client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{}); err == nil && !isPartial(classes.ListMeta) {
 		s.Classes = classes
 	}
+	if volumes, err := q.client.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{}); err == nil && !isPartial(volumes.ListMeta) {
+		s.Volumes = volumes
+	}
 	return s
 }
 

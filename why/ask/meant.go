@@ -87,6 +87,9 @@ func (q *question) meant(ctx context.Context, all []answer.Answer) {
 			v := &all[i].Verdicts[j]
 			v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepExplain && q.noService(ctx, f.Target) })
 			space, name := blamed(&all[i], j)
+			if n := v.Step(answer.StepGrowClaim); n >= 0 {
+				q.grow(ctx, &v.Fixes[n])
+			}
 			if v.Cause != answer.ConfigMissing || name == "" || left == 0 {
 				continue
 			}
@@ -105,6 +108,29 @@ func (q *question) meant(ctx context.Context, all []answer.Answer) {
 			}
 		}
 	}
+}
+
+// grow says in a step about a claim that is full whether its StorageClass lets it ask for more.
+func (q *question) grow(ctx context.Context, step *answer.Fix) {
+	_, key, _ := strings.Cut(step.Target, "/")
+	space, name, _ := strings.Cut(key, "/")
+	claim, err := q.client.CoreV1().PersistentVolumeClaims(space).Get(ctx, name, metav1.GetOptions{})
+	if err != nil || claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName == "" {
+		return
+	}
+	class, err := q.client.StorageV1().StorageClasses().Get(ctx, *claim.Spec.StorageClassName, metav1.GetOptions{})
+	if err != nil {
+		return
+	}
+	size := claim.Spec.Resources.Requests[v1.ResourceStorage]
+	if class.AllowVolumeExpansion == nil || !*class.AllowVolumeExpansion {
+		step.Text = fmt.Sprintf("delete what is not needed on claim %s (%s), or copy it to a larger claim: StorageClass %s does not let claims grow", name, size.String(), class.Name)
+		step.Command, step.Risk = kubectl.Command(space, "describe pvc %s", name), answer.Inspect
+		return
+	}
+	step.Text = fmt.Sprintf("delete what is not needed on claim %s, or have it ask for more than its %s: StorageClass %s lets claims grow", name, size.String(), class.Name)
+	size.Add(size)
+	step.Command = kubectl.Command(space, `patch pvc %s --type=merge -p '{"spec":{"resources":{"requests":{"storage":"%s"}}}}'`, name, size.String())
 }
 
 // noService reports whether a step is about a Service, as KIND/NAMESPACE/NAME, that does not exist.

@@ -18,6 +18,7 @@ import (
 type Storage struct {
 	Claims  *v1.PersistentVolumeClaimList
 	Classes *storagev1.StorageClassList
+	Volumes *v1.PersistentVolumeList
 }
 
 // ClaimNames are the volume claims that a pod needs; those of ephemeral volumes are
@@ -68,7 +69,7 @@ func (s Storage) waits(claim *v1.PersistentVolumeClaim) string {
 	case claim.Spec.VolumeName != "":
 		return fmt.Sprintf("asks for the volume %q and is not bound to it", claim.Spec.VolumeName)
 	case class != nil && *class == "":
-		return "asks for a volume without a StorageClass, so nothing makes one for it, and no PersistentVolume that is there fits"
+		return "asks for a volume without a StorageClass, so nothing makes one for it, and " + s.nothingFits(claim)
 	case s.Classes == nil:
 		return "is not bound"
 	case class == nil:
@@ -80,9 +81,13 @@ func (s Storage) waits(claim *v1.PersistentVolumeClaim) string {
 	i := slices.IndexFunc(s.Classes.Items, func(c storagev1.StorageClass) bool { return c.Name == *class })
 	switch {
 	case i < 0:
-		return fmt.Sprintf("asks for the StorageClass %q, which does not exist, so nothing makes a volume for it", *class)
+		text := fmt.Sprintf("asks for the StorageClass %q, which does not exist, so nothing makes a volume for it", *class)
+		if misfit := s.misfit(claim); misfit != "" {
+			text += "; " + misfit
+		}
+		return text
 	case s.Classes.Items[i].Provisioner == noProvisioner:
-		return fmt.Sprintf("asks for the StorageClass %q, whose volumes are made by hand, and no PersistentVolume that is there fits", *class)
+		return fmt.Sprintf("asks for the StorageClass %q, whose volumes are made by hand, and %s", *class, s.nothingFits(claim))
 	}
 	return fmt.Sprintf("waits for %s, the provisioner of its StorageClass %q", s.Classes.Items[i].Provisioner, *class)
 }

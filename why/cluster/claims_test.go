@@ -36,14 +36,14 @@ func TestClaims(t *testing.T) {
 	}{
 		"nobody looked":      {Storage{}, "unbound immediate", "The scheduler says"},
 		"no claim":           {Storage{Claims: &v1.PersistentVolumeClaimList{}, Classes: classes()}, `there is no claim "data"`, "StorageClass"},
-		"no such class":      {Storage{claim(&fast, v1.ClaimPending), classes("slow")}, `asks for the StorageClass "fast", which does not exist`, ""},
-		"no default class":   {Storage{claim(nil, v1.ClaimPending), classes("slow")}, "the cluster has no default one", ""},
-		"classes not read":   {Storage{claim(&fast, v1.ClaimPending), nil}, `claim "data" is not bound`, "does not exist"},
-		"without a class":    {Storage{claim(&none, v1.ClaimPending), classes()}, "no PersistentVolume that is there fits", "does not exist"},
-		"made by hand":       {Storage{claim(&local, v1.ClaimPending), byHand}, "made by hand", ""},
-		"a slow provisioner": {Storage{claim(&fast, v1.ClaimPending), classes("fast")}, "waits for example.com/fast", ""},
-		"bound meanwhile":    {Storage{claim(&fast, v1.ClaimBound), classes("fast")}, "unbound immediate", "The scheduler says"},
-		"its volume is gone": {Storage{claim(&fast, v1.ClaimLost), classes("fast")}, "has lost its volume", ""},
+		"no such class":      {Storage{Claims: claim(&fast, v1.ClaimPending), Classes: classes("slow")}, `asks for the StorageClass "fast", which does not exist`, ""},
+		"no default class":   {Storage{Claims: claim(nil, v1.ClaimPending), Classes: classes("slow")}, "the cluster has no default one", ""},
+		"classes not read":   {Storage{Claims: claim(&fast, v1.ClaimPending), Classes: nil}, `claim "data" is not bound`, "does not exist"},
+		"without a class":    {Storage{Claims: claim(&none, v1.ClaimPending), Classes: classes()}, "no PersistentVolume that is there fits", "does not exist"},
+		"made by hand":       {Storage{Claims: claim(&local, v1.ClaimPending), Classes: byHand}, "made by hand", ""},
+		"a slow provisioner": {Storage{Claims: claim(&fast, v1.ClaimPending), Classes: classes("fast")}, "waits for example.com/fast", ""},
+		"bound meanwhile":    {Storage{Claims: claim(&fast, v1.ClaimBound), Classes: classes("fast")}, "unbound immediate", "The scheduler says"},
+		"its volume is gone": {Storage{Claims: claim(&fast, v1.ClaimLost), Classes: classes("fast")}, "has lost its volume", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "u1"}}

@@ -58,7 +58,7 @@ func Repeated(said []string, a *answer.Answer) (c answer.Complaint, ofItself, ok
 		return answer.Complaint{}, false, false
 	}
 	c = a.Complaints[i]
-	return c, knowledge.OfItself.In(c.Text), true
+	return c, knowledge.Any(c.Text, knowledge.OfItself, knowledge.NoSpace, knowledge.SmallShm, knowledge.OpenFiles), true
 }
 
 // SaysToo adds to a verdict that the words which it quotes are those of another pod, which looks well.

@@ -13,7 +13,9 @@ import (
 
 // answersFull says whether a verdict is about an answer of 5xx which says that a disk is full:
 // that may be another's disk.
-func answersFull(v answer.Verdict) bool { return v.Cause == answer.DiskFull && status(v) >= 500 }
+func answersFull(v answer.Verdict) bool {
+	return v.Cause == answer.DiskFull && (status(v) >= 500 || len(v.Repeats) > 0)
+}
 
 // AsAnswer is a verdict as one that an application fails by its answer, where it is about what such
 // an answer says.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -15,7 +16,10 @@ import (
 // the node is there and Ready, and the question failed for another reason.
 func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a answer.Answer, ok bool) {
 	a = answer.New(podSubject(pod), now, answer.Coverage{})
-	text := fmt.Sprintf("Node %s does not exist any more.", pod.Spec.NodeName)
+	f := answer.Verdict{
+		Cause: answer.NodeLost, Rule: "node-not-ready", Certainty: answer.Inferred, Text: fmt.Sprintf("Node %s does not exist any more.", pod.Spec.NodeName),
+		Fixes: []answer.Fix{kubectl.Inspect("see whether the machine lives", "kubectl describe node "+pod.Spec.NodeName)},
+	}
 	s := answer.Symptom{Kind: answer.UnknownNode, Count: 1, Last: now, Text: "its state is not known"}
 	if node != nil && node.Name != "" {
 		for _, c := range node.Status.Conditions {
@@ -26,20 +30,38 @@ func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a answer.Answer,
 				return a, false
 			}
 			s.First = c.LastTransitionTime.Time
-			text = fmt.Sprintf("Node %s stopped reporting %s ago (last heard %s): %s", node.Name, prose.Span(now.Sub(s.First)), c.LastHeartbeatTime.Format(time.TimeOnly), prose.Brief(c.Message, kept))
+			ago, says := prose.Span(now.Sub(s.First)), strings.TrimSuffix(prose.Brief(c.Message, kept), ".")
+			f.Text = fmt.Sprintf("Node %s stopped reporting %s ago (last heard %s): %s.", node.Name, ago, c.LastHeartbeatTime.Format(time.TimeOnly), says)
+			if c.Status == v1.ConditionFalse {
+				s.Kind, s.Text = answer.NotReady, "the node is NotReady"
+				f = saysNotReady(node.Name, ago, c.Message)
+			}
 		}
 	}
-	if f, ok := neverTaken(pod, node); ok {
-		s.Kind, s.First, s.Text = answer.Pending, pod.CreationTimestamp.Time, "no node has taken it"
-		a.Put(s, f)
-		return a, true
-	}
-	f := answer.Verdict{
-		Cause: answer.NodeLost, Rule: "node-not-ready", Certainty: answer.Inferred, Text: text,
-		Fixes: []answer.Fix{{Text: "see whether the machine lives", Command: "kubectl describe node " + pod.Spec.NodeName, Risk: answer.Inspect}},
+	if never, ok := neverTaken(pod, node); ok {
+		s.Kind, s.First, s.Text, f = answer.Pending, pod.CreationTimestamp.Time, "no node has taken it", never
 	}
 	a.Put(s, f)
 	return a, true
+}
+
+// saysNotReady is about a node whose kubelet reports, and reports that it is not Ready (kubelet's
+// nodestatus.ReadyCondition has the reasons).
+func saysNotReady(node, ago, message string) answer.Verdict {
+	f := answer.Verdict{
+		Cause: answer.NodeLost, Rule: "node-not-ready", Certainty: answer.Recorded,
+		Text:  fmt.Sprintf("Node %s has been NotReady for %s. Its kubelet says: %s.", node, ago, strings.TrimSuffix(prose.Brief(message, kept), ".")),
+		Fixes: []answer.Fix{kubectl.Inspect("see all that it reports", "kubectl describe node "+node)},
+	}
+	switch {
+	case strings.Contains(message, "network"):
+		f.Cause = answer.RuntimeFailed
+		f.Fixes = append(f.Fixes, kubectl.Inspect("see how the pods of its network plugin are", "kubectl get pods -A -o wide --field-selector spec.nodeName="+node))
+	case strings.Contains(message, "runtime"), strings.Contains(message, "PLEG"):
+		f.Cause = answer.RuntimeFailed
+		f.Fixes = append(f.Fixes, kubectl.OnNode("see whether the container runtime runs, and why not", "systemctl status containerd crio; crictl info"))
+	}
+	return f
 }
 
 // neverTaken is about a pod whose own spec names a node that is not there. A pod

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"whylet.dev/whylet/knowledge"
@@ -36,6 +35,9 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 	c := conditionOf(pod, v1.PodScheduled)
 	if c == nil || c.Message == "" {
 		if f, ok := foreignScheduler(pod, now); ok {
+			return f
+		}
+		if f, ok := noScheduler(pod, now); ok {
 			return f
 		}
 		return unknown("The pod has no node, and the scheduler has not said why.", "Is the scheduler running?", kubectl.Inspect("see whether it runs", "kubectl get events -A --field-selector source=default-scheduler"))
@@ -69,7 +71,12 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 	case says(knowledge.Tainted) && !says(knowledge.LabelsDiffer):
 		keptOut(&f, pod, around, message)
 	case says(knowledge.LabelsDiffer, knowledge.Tainted, knowledge.NodesDiffer):
-		f.Cause, f.Text = answer.NoMatchingNode, "No node matches what the pod asks for"+ofNodes(pod)+": "+message
+		asks, none := around.labelled(pod)
+		f.Cause, f.Text = answer.NoMatchingNode, "No node matches what the pod asks for"+asks+": "
+		if none != "" {
+			f.Text += none + ". The scheduler says: "
+		}
+		f.Text += message
 		f.Fixes = []answer.Fix{kubectl.Inspect("compare labels and taints", "kubectl get nodes --show-labels"), kubectl.EditTemplate(pod.Namespace, pod, "correct nodeSelector, affinity or tolerations, or label a node")}
 	default:
 		return unknown(fmt.Sprintf("No node can take the pod: %s", message), "The scheduler's words fit no cause that is known here.", describe(pod))
@@ -86,14 +93,6 @@ func uncordon(nodes []v1.Node) string {
 		}
 	}
 	return command
-}
-
-// ofNodes is what labels a pod's nodeSelector asks for, in brackets.
-func ofNodes(pod *v1.Pod) string {
-	if len(pod.Spec.NodeSelector) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (nodeSelector %s)", strings.ReplaceAll(labels.Set(pod.Spec.NodeSelector).String(), ",", ", "))
 }
 
 // keptOut is about taints. Those of a node that is short of something go by themselves.
@@ -124,6 +123,25 @@ func foreignScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
 		Cause: answer.SchedulerMissing, Rule: "not-scheduled", Certainty: answer.Inferred,
 		Text:  fmt.Sprintf("The pod asks for the scheduler %s, and none of that name has said anything about it.", name),
 		Fixes: []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "leave schedulerName out, or start a scheduler of that name")},
+	}, true
+}
+
+// silent is how long after a pod was made a scheduler that runs has said something about it, however much it has to do.
+const silent = time.Minute
+
+// noScheduler is about a pod that Kubernetes' own scheduler has never looked at.
+func noScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
+	waits := now.Sub(pod.CreationTimestamp.Time)
+	if len(pod.Status.Conditions) > 0 || waits < silent {
+		return answer.Verdict{}, false
+	}
+	return answer.Verdict{
+		Cause: answer.SchedulerMissing, Rule: "not-scheduled", Certainty: answer.Inferred,
+		Text: fmt.Sprintf("No scheduler has looked at the pod in the %s since it was made: kube-scheduler does not run, or does not reach the API server.", prose.Span(waits)),
+		Fixes: []answer.Fix{
+			kubectl.Inspect("see whether it runs", "kubectl -n kube-system get pods -l component=kube-scheduler"),
+			kubectl.Inspect("see when it last renewed its lease", "kubectl -n kube-system get lease kube-scheduler"),
+		},
 	}, true
 }
 

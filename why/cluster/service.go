@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -190,6 +191,9 @@ func portFinding(service *v1.Service, pods, candidates []v1.Pod, answers []answe
 	for _, port := range service.Spec.Ports {
 		target := targetPort(port)
 		declared, served := portsOf(pods, target)
+		if f, ok := declaredOtherwise(service, port, pods); ok {
+			return f, true
+		}
 		if served || target.Type == intstr.Int && (len(declared) == 0 || slices.ContainsFunc(answers, func(a answer.Answer) bool {
 			return a.Listening != nil && slices.Contains(a.Listening.Ports, target.IntVal)
 		})) {
@@ -216,6 +220,40 @@ func portFinding(service *v1.Service, pods, candidates []v1.Pod, answers []answe
 	}
 	return answer.Verdict{}, false
 }
+
+// declaredOtherwise is about a port of a Service whose pods declare its target for another protocol only. A Service that
+// has the target for both may lead to a program that takes both.
+func declaredOtherwise(service *v1.Service, port v1.ServicePort, pods []v1.Pod) (answer.Verdict, bool) {
+	target := targetPort(port)
+	for _, other := range service.Spec.Ports {
+		if other.Protocol != port.Protocol && targetPort(other) == target {
+			return answer.Verdict{}, false
+		}
+	}
+	declared := v1.Protocol("")
+	for _, p := range pods {
+		for _, c := range p.Spec.Containers {
+			for _, d := range c.Ports {
+				if d.ContainerPort != target.IntVal && (d.Name == "" || d.Name != target.StrVal) {
+					continue
+				}
+				if protocol(d.Protocol) == protocol(port.Protocol) {
+					return answer.Verdict{}, false
+				}
+				declared = protocol(d.Protocol)
+			}
+		}
+	}
+	return answer.Verdict{
+		Cause: answer.ServicePortMismatch, Rule: "target-port", Certainty: answer.Inferred,
+		Text: fmt.Sprintf("Port %d of the Service is %s and goes to port %s of its pods, which declare that one as %s: what listens there hears nothing of the other protocol.",
+			port.Port, protocol(port.Protocol), target.String(), declared),
+		Fixes: []answer.Fix{{Text: fmt.Sprintf("set the protocol of the Service's port to %s, if that is what its pods take", declared), Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe}},
+	}, declared != ""
+}
+
+// protocol is one with its default.
+func protocol(p v1.Protocol) v1.Protocol { return cmp.Or(p, v1.ProtocolTCP) }
 
 func portsOf(pods []v1.Pod, target intstr.IntOrString) (declared []string, served bool) {
 	for _, p := range pods {

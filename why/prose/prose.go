@@ -4,9 +4,11 @@ package prose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Span words a duration as a person would: two significant parts at most.
@@ -149,6 +151,65 @@ func Midst(text string, most int) string {
 		end = end[i:]
 	}
 	return head + "…" + end
+}
+
+// Wrapped is text on one line as Brief makes it, where it is an error that others wrapped in theirs: the first
+// says what was to be done and the last why it was not, so what is too much is left out between them.
+func Wrapped(text string, most int) string {
+	text = Brief(text, len(text))
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	parts := clauses(text)
+	first, last := parts[0]+": …", ""
+	for _, part := range slices.Backward(parts[1:]) {
+		longer := strings.TrimSuffix(part+": "+last, ": ")
+		if utf8.RuneCountInString(first)+1+utf8.RuneCountInString(longer) > most {
+			break
+		}
+		last = longer
+	}
+	switch {
+	case last != "":
+	case len(parts) < 3:
+		return Brief(text, most)
+	default:
+		return Midst(text, most)
+	}
+	return first + " " + last
+}
+
+// Last is the end of an error that others wrapped in theirs, which says why: its last clauses, as many as fit.
+func Last(text string, most int) string {
+	parts := clauses(Brief(text, len(text)))
+	last := parts[len(parts)-1]
+	for _, part := range slices.Backward(parts[:len(parts)-1]) {
+		if utf8.RuneCountInString(part)+2+utf8.RuneCountInString(last) > most {
+			break
+		}
+		last = part + ": " + last
+	}
+	return Midst(last, most)
+}
+
+// clauses are the parts of an error between the colons that are in no quotes or brackets.
+func clauses(text string) []string {
+	var parts []string
+	begin, depth, quoted := 0, 0, false
+	for i := 0; i+1 < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			quoted = !quoted
+		case quoted:
+		case text[i] == '(':
+			depth++
+		case text[i] == ')':
+			depth--
+		case text[i] == ':' && text[i+1] == ' ' && depth <= 0:
+			parts, begin = append(parts, text[begin:i]), i+2
+		}
+	}
+	return append(parts, text[begin:])
 }
 
 // word is how long a word may be that is left out whole, rather than cut.

@@ -75,3 +75,20 @@ func TestMidst(t *testing.T) {
 		}
 	}
 }
+
+// Of an error that others wrapped in theirs the reason at its end stays.
+func TestWrapped(t *testing.T) {
+	pull := `failed to pull and unpack image "registry.example/team/web:1": failed to resolve reference "registry.example/team/web:1": failed to do request: Head "https://registry.example/v2/team/web/manifests/1": dial tcp: lookup registry.example on 10.96.0.10:53: no such host`
+	for text, want := range map[string]string{
+		"short: as it is": "short: as it is",
+		pull:              `failed to pull and unpack image "registry.example/team/web:1": … no such host`,
+		"one that is long and has no reason behind a colon, so that its beginning tells most of what there is to say about it": "one that is long and has no reason behind a colon, so that its beginning tells most of what…",
+	} {
+		if got := Wrapped(text, 92); got != want && !(text == pull && strings.HasSuffix(got, "no such host") && len([]rune(got)) <= 92) {
+			t.Errorf("%q", got)
+		}
+	}
+	if got := Last(pull, 80); got != "dial tcp: lookup registry.example on 10.96.0.10:53: no such host" {
+		t.Errorf("%q", got)
+	}
+}
