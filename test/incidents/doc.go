@@ -4,7 +4,7 @@
 //
 //	go test ./test/incidents -rewrite
 //
-// A file in testdata is one incident, a txtar archive. Before its files stand what it is about
+// incident.go makes a case of a file in testdata, which is a txtar archive. Before its files stand what it is about
 // and what must be true of the answer, a line each:
 //
 //	ask: pod/web

@@ -2,7 +2,8 @@
 // that nodes gave about pods. It never sees a fact, so it runs wherever an answer is
 // read.
 //
-//	pending.go    why a pod has no node yet; claims.go and taints.go, what is around it
+//	pending.go    why a pod has no node yet; claims.go, volumes.go, taints.go and
+//	              node_labels.go, what is around it
 //	node_lost.go  pods of which no node knows, and those whose node lets nothing be heard
 //	workload.go   what stands for several pods; controller.go, why it has too few; cronjob.go
 //	service.go    why a Service has no endpoints; listening.go, whether its pods listen for it
