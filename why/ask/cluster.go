@@ -97,7 +97,7 @@ func (c *Cluster) begin(ctx context.Context, space string) (*question, context.C
 		return err == nil && len(list.Items) == 1
 	})
 	q.policies = &policyReader{policies: map[string]func() policyList{}, labels: map[string]func() map[string]string{}}
-	q.policies.kinds = sync.OnceValue(func() []string { return c.readOtherPolicies(ctx) })
+	q.policies.kinds = sync.OnceValue(func() []otherPolicy { return c.readOtherPolicies(ctx) })
 	return q, ctx, cancel
 }
 

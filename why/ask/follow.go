@@ -76,6 +76,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 			cluster.Lead(a, i, hops, f.likely)
 			f.call(ctx, pod, a, i)
 			f.ordinal(ctx, &a.Verdicts[i])
+			f.unsure(&a.Verdicts[i])
 			cluster.Share(a, i, hops, f.likely)
 			continue
 		}
@@ -101,7 +102,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		case cluster.Plain(v):
 			f.asks(ctx, pod, a, i)
 		}
-		f.unsure(ctx, &a.Verdicts[i])
+		f.unsure(&a.Verdicts[i])
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 
@@ -23,7 +22,7 @@ type policyReader struct {
 	lock     sync.Mutex
 	policies map[string]func() policyList
 	labels   map[string]func() map[string]string
-	kinds    func() []string
+	kinds    func() []otherPolicy
 }
 
 // policyList are the NetworkPolicies of a namespace; unread is set if they could not be read, and withheld if that is
@@ -81,22 +80,43 @@ func (q *question) end(ctx context.Context, pod *v1.Pod) netpol.End {
 	return netpol.End{Pod: pod, NamespaceLabels: read()}
 }
 
-// otherPolicies are the API groups of policies that are not evaluated, with what they are called.
-var otherPolicies = map[string]string{
-	"cilium.io": "CiliumNetworkPolicy", "policy.networking.k8s.io": "AdminNetworkPolicy or ClusterNetworkPolicy", "crd.antrea.io": "Antrea's policies",
-	"crd.projectcalico.org": "Calico's policies", "projectcalico.org": "Calico's policies",
+// otherPolicies are the API groups of policies that are not evaluated: what they are called, and their resources.
+var otherPolicies = map[string]struct {
+	name      string
+	resources []string
+}{
+	"cilium.io":                {"CiliumNetworkPolicies", []string{"ciliumnetworkpolicies", "ciliumclusterwidenetworkpolicies"}},
+	"policy.networking.k8s.io": {"AdminNetworkPolicies", []string{"adminnetworkpolicies", "baselineadminnetworkpolicies", "clusternetworkpolicies"}},
+	"crd.antrea.io":            {"policies of Antrea", []string{"networkpolicies", "clusternetworkpolicies"}},
+	"crd.projectcalico.org":    {"policies of Calico", []string{"networkpolicies", "globalnetworkpolicies"}},
+}
+
+// otherPolicy is a kind of policies that a cluster has, or may have if they cannot be read.
+type otherPolicy struct {
+	name string
+	seen bool
 }
 
 // readOtherPolicies returns the kinds of policies in a cluster that are not evaluated.
-func (c *Cluster) readOtherPolicies(ctx context.Context) (kinds []string) {
-	raw, err := c.client.CoreV1().RESTClient().Get().AbsPath("/apis").Do(ctx).Raw()
+func (c *Cluster) readOtherPolicies(ctx context.Context) (kinds []otherPolicy) {
+	api := c.client.CoreV1().RESTClient()
+	raw, err := api.Get().AbsPath("/apis").Do(ctx).Raw()
 	var groups metav1.APIGroupList
 	if err != nil || json.Unmarshal(raw, &groups) != nil {
 		return nil
 	}
 	for _, g := range groups.Groups {
-		if kind := otherPolicies[g.Name]; kind != "" && !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
+		kind, unread, seen := otherPolicies[g.Name], false, false
+		for _, version := range g.Versions {
+			for _, resource := range kind.resources {
+				raw, err := api.Get().AbsPath("/apis", version.GroupVersion, resource).Param("limit", "1").Do(ctx).Raw()
+				var list metav1.PartialObjectMetadataList
+				unread = unread || err != nil && !apierrors.IsNotFound(err) || err == nil && json.Unmarshal(raw, &list) != nil
+				seen = seen || len(list.Items) > 0
+			}
+		}
+		if unread || seen {
+			kinds = append(kinds, otherPolicy{kind.name, seen})
 		}
 	}
 	return kinds
@@ -108,6 +128,7 @@ type suspicion struct {
 	unread    bool   // policies of a namespace could not be read
 	withheld  string // the namespace whose policies may not be read
 	admitting bool   // policies select an end and admit the connection
+	idle      string // the policy that would block it on a node that enforced policies
 }
 
 // read returns the policies of a namespace; ok is false if they could not be read.
@@ -130,11 +151,28 @@ func (f *follower) blocked(ctx context.Context, all []netpol.Connection, to, by 
 		if result.Outcome != netpol.Denied {
 			return nil
 		}
+		if f.idle(ctx, c, result) {
+			return nil
+		}
 		if hops == nil {
 			hops = []answer.Hop{cluster.Blocked(c, result, to, by)}
 		}
 	}
 	return hops
+}
+
+// idle reports whether the node that would have to block a connection is one of Whylet's own, which enforce no policies.
+func (f *follower) idle(ctx context.Context, c netpol.Connection, r netpol.Result) bool {
+	pod := c.Client.Pod
+	if r.Direction == networkingv1.PolicyTypeIngress {
+		pod = c.Server.Pod
+	}
+	node, err := f.client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
+	if err != nil || !cluster.Own(node) {
+		return false
+	}
+	f.suspects.idle = r.Nearest.Policy.Name
+	return true
 }
 
 // evaluate returns the direction in which policies deny a connection, else that of the server.
@@ -269,6 +307,7 @@ func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i i
 		hops[0].Service = service.Namespace + "/" + service.Name
 	}
 	cluster.Lead(a, i, hops, "")
+	f.unsure(&a.Verdicts[i])
 	cluster.Share(a, i, hops, "")
 	return true
 }
@@ -326,20 +365,27 @@ func (f *follower) nameServers(ctx context.Context, pod *v1.Pod, address string)
 	return []netpol.Connection{ask(netpol.End{Unknown: true})}, service
 }
 
-// unsure says of a verdict on a connection that nobody answered what is not known of NetworkPolicies, or that they
-// admit it.
-func (f *follower) unsure(ctx context.Context, v *answer.Verdict) {
+// unsure says of a verdict on a connection that nobody answered what is not known of policies, or that they are not the
+// reason.
+func (f *follower) unsure(v *answer.Verdict) {
 	s := f.suspects
-	if !s.asked || len(v.Hops) > 0 {
+	blocked := len(v.Hops) > 0 && v.Hops[len(v.Hops)-1].Policy != ""
+	if !s.asked || len(v.Hops) > 0 && !blocked {
 		return
 	}
 	switch {
+	case blocked:
+	case s.idle != "":
+		cluster.PolicyIdle(v, s.idle)
+		return
 	case s.withheld != "":
 		cluster.PoliciesUnread(v, s.withheld, f.options.Now != nil)
 	case !s.unread && s.admitting:
 		cluster.PoliciesAdmit(v)
 	}
-	if kinds := f.policies.kinds(); len(kinds) > 0 {
-		cluster.OtherPolicies(v, kinds)
+	for _, kind := range f.policies.kinds() {
+		if kind.seen || !blocked {
+			cluster.OtherPolicies(v, kind.name, kind.seen, blocked)
+		}
 	}
 }

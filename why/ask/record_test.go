@@ -147,7 +147,7 @@ func TestRecordOfMany(t *testing.T) {
 		body := `{"metadata":{"continue":"x"},"items":[{"metadata":{"namespace":"shop","name":"a"}}]}`
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 	})
-	q, err := Connect(&rest.Config{Host: "http://recorded", Transport: endless}, Options{Namespace: "shop"})
+	q, err := Connect(&rest.Config{Host: "http://recorded", Transport: endless}, Options{Namespace: c.Namespace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestRecordOfMany(t *testing.T) {
 			n++
 		}
 	}
-	if n != 20 || slices.Contains(got.Held, "shop/configmaps") || !slices.Contains(got.Held, "shop/pods") {
+	if n != 20 || slices.Contains(got.Held, c.Namespace+"/configmaps") || !slices.Contains(got.Held, c.Namespace+"/pods") {
 		t.Errorf("%d ConfigMaps, held %q, missing %q", n, got.Held, got.Missing)
 	}
 }

@@ -310,7 +310,20 @@ func PoliciesAdmit(v *answer.Verdict) {
 	v.RuledOut = append(slices.Clip(v.RuledOut), answer.Note{Cause: answer.NetworkPolicy, Text: "the NetworkPolicies that select the client or the server admit the connection"})
 }
 
-// OtherPolicies adds to a verdict on a connection that nobody answered that the cluster has other kinds of policies.
-func OtherPolicies(v *answer.Verdict, kinds []string) {
-	v.SayBecause(fmt.Sprintf("The cluster also has %s, which are not evaluated here and may block the connection.", strings.Join(kinds, " and ")))
+// PolicyIdle adds to a verdict on a connection that nobody answered that a policy would block it, on another node.
+func PolicyIdle(v *answer.Verdict, policy string) {
+	v.RuledOut = append(slices.Clip(v.RuledOut), answer.Note{Cause: answer.NetworkPolicy, Text: fmt.Sprintf("NetworkPolicy %s does not admit the connection, but Whylet's own nodes do not enforce policies", policy)})
+}
+
+// OtherPolicies adds to a verdict on a connection that nobody answered that the cluster has another kind of policies, or
+// may have it if that was not seen; blocked is set if a NetworkPolicy blocks the connection.
+func OtherPolicies(v *answer.Verdict, kind string, seen, blocked bool) {
+	has, may := "has", "block"
+	if !seen {
+		has = "may have"
+	}
+	if blocked {
+		may = "admit"
+	}
+	v.SayBecause(fmt.Sprintf("The cluster also %s %s, which are not evaluated here and may %s the connection.", has, kind, may))
 }

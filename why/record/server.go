@@ -270,12 +270,12 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, k Kind, space stri
 			items = append(items, o.raw)
 		}
 	}
-	if len(items) == 0 && s.Held != nil && (space != "" || !k.Namespaced) && !s.holds(k, space) {
-		fail(w, http.StatusForbidden, fmt.Sprintf("no %s are in the dump", k.Resource))
+	if len(items) == 0 && (space != "" || !k.Namespaced) && !s.holds(k, space) {
+		fail(w, http.StatusForbidden, fmt.Sprintf("the %s of namespace %s were not recorded", k.Resource, space))
 		return
 	}
 	meta := map[string]any{"resourceVersion": "1"}
-	if s.Held != nil && !s.holds(k, space) {
+	if !s.holds(k, space) {
 		meta["remainingItemCount"] = 1 // at least: the list is not whole
 	}
 	body, err := json.Marshal(map[string]any{"apiVersion": k.Version, "kind": k.Kind + "List", "metadata": meta, "items": items})
