@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // urgency orders symptoms: what needs a person first comes first.
@@ -15,17 +16,57 @@ var urgency = map[SymptomKind]int{
 // Urgency orders symptoms: what needs a person first has the least.
 func Urgency(k SymptomKind) int { return urgency[k] }
 
-// WorstFirst orders answers by how much they need a person.
-func WorstFirst(all []Answer) {
-	rank := func(a Answer) int {
-		if len(a.Symptoms) == 0 {
-			return urgency[Healthy]
-		}
-		return urgency[a.Symptoms[0].Kind]
+// passes is how long after something happened it counts as going on: kubelet forgets the restarts of a container that has
+// run for so long. justOver is the same for how something is.
+const passes, justOver = 10 * time.Minute, time.Minute
+
+// IsOver reports whether a symptom was over some time before the answer.
+func (a *Answer) IsOver(s Symptom) bool {
+	ago := a.AsOf.Sub(s.Last)
+	switch s.Kind {
+	case Restarted, Evicted, Failed, Completed, Disappeared:
+		return !s.Last.IsZero() && ago > passes
+	case NotReady, NotServing, Degraded:
+		return !s.Last.IsZero() && ago > justOver
 	}
+	return false
+}
+
+// WorstFirst orders answers by how much they need a person: what goes on stands above what is over, of which the newest
+// comes first.
+func WorstFirst(all []Answer) {
 	slices.SortStableFunc(all, func(a, b Answer) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Subject.Namespace, b.Subject.Namespace), cmp.Compare(a.Subject.Name, b.Subject.Name))
+		return cmp.Or(a.need().compare(b.need()), cmp.Compare(a.Subject.Namespace, b.Subject.Namespace), cmp.Compare(a.Subject.Name, b.Subject.Name))
 	})
+}
+
+// need is how much a person is needed: the least first.
+type need struct {
+	over    int
+	last    time.Time // of what is over
+	urgency int
+}
+
+func (n need) compare(o need) int {
+	return cmp.Or(cmp.Compare(n.over, o.over), o.last.Compare(n.last), cmp.Compare(n.urgency, o.urgency))
+}
+
+// need is that of the symptom that needs a person most.
+func (a *Answer) need() need {
+	most := need{over: 2, urgency: urgency[Healthy]}
+	for i, s := range a.Symptoms {
+		one := need{urgency: urgency[s.Kind]}
+		switch {
+		case WellOrDone(s, a.Verdicts[i]):
+			one.over = 2
+		case a.IsOver(s):
+			one.over, one.last = 1, s.Last
+		}
+		if i == 0 || one.compare(most) < 0 {
+			most = one
+		}
+	}
+	return most
 }
 
 // Explained says whether every symptom has a known cause.

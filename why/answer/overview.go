@@ -2,16 +2,17 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"whylet.dev/whylet/why/prose"
 )
 
 // Overview writes many answers for people: what several pods have in common that fail
-// alike, then a line for each symptom that asks for somebody, in the given order, and how
-// many pods have none.
+// alike, then a line for each symptom that asks for somebody, in the given order, those that are over last, and how
+// many pods have none. What follows from another line is named there.
 func Overview(all []Answer, s Style) string {
-	var w strings.Builder
+	var w, over strings.Builder
 	for _, c := range InCommon(all) {
 		name := c.Name
 		if c.Kind == CommonRevision {
@@ -21,36 +22,107 @@ func Overview(all []Answer, s Style) string {
 			fmt.Fprintf(&w, "%-40s %-12s %-28s %s\n", onFirst(i, prose.OneLine(name)), onFirst(i, "in common"), onFirst(i, prose.OneLine(string(c.Cause))), prose.OneLine(line))
 		}
 	}
-	well := 0
-	for _, a := range all {
-		name := prose.OneLine(a.Subject.Namespace + "/" + a.Subject.Name)
-		before := w.Len()
+	well, by := 0, roots(all)
+	for i := range all {
+		a := &all[i]
+		name, ill := a.title(), false
 		for _, v := range a.Verdicts {
 			sym := a.symptom(v.Symptom)
 			if WellOrDone(sym, v) {
 				continue
 			}
-			if w.Len() > before {
+			ill = true
+			switch {
+			case a.IsOver(sym):
+				overviewLine(&over, s, a.title(), sym, v, prose.Span(a.AsOf.Sub(sym.Last))+" ago: ")
+			case a.Subject.Kind != "Pod" || !slices.ContainsFunc(by[a.subject()], func(r root) bool { return r.isTold(v) }):
+				overviewLine(&w, s, name, sym, v, "")
 				name = ""
 			}
-			fmt.Fprintf(&w, "%-40s %-12s %-28s %s\n", name, s.paint("bad", prose.OneLine(string(sym.Kind))), prose.OneLine(string(v.Cause)), prose.Brief(v.Text, 110))
 		}
 		switch {
 		case len(a.Verdicts) == 0:
 			well += a.Well
-		case w.Len() == before:
+		case !ill:
 			well++
 		}
 	}
-	switch {
-	case len(all) == 0:
-		w.WriteString("There are no pods.\n")
-	case w.Len() == 0 && well == 1:
-		w.WriteString("The only pod is well or done.\n")
-	case w.Len() == 0:
-		fmt.Fprintf(&w, "All %s are well or done.\n", prose.Plural(well, "pod"))
-	case well > 0:
-		fmt.Fprintf(&w, "%s\n", s.paint("dim", prose.Plural(well, "other pod")+" well or done."))
+	if over.Len() > 0 {
+		fmt.Fprintf(&w, "%s\n%s", s.paint("dim", "Over by now:"), over.String())
 	}
-	return w.String()
+	return w.String() + sumOf(len(all), w.Len() > 0, well, s)
+}
+
+// overviewLine writes the line of a symptom, and whom it takes down.
+func overviewLine(w *strings.Builder, s Style, name string, sym Symptom, v Verdict, ago string) {
+	fmt.Fprintf(w, "%-40s %-12s %-28s %s%s\n", name, s.paint("bad", prose.OneLine(string(sym.Kind))), prose.OneLine(string(v.Cause)), ago, prose.Brief(v.Text, 110))
+	var names []string
+	for _, h := range v.TakesDown {
+		kind, space, name := h.Place()
+		names = append(names, prose.OneLine(strings.TrimPrefix(kind+" ", "pod ")+space+"/"+name))
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(w, "%-40s %-12s %-28s takes down %s\n", "", "", "", prose.Some(names))
+	}
+}
+
+// title names what an answer is about; what has no kind before it is a pod.
+func (a *Answer) title() string {
+	name := a.subject()
+	if a.Subject.Kind != "Pod" && a.Subject.Kind != "" {
+		name = strings.ToLower(a.Subject.Kind) + " " + name
+	}
+	return prose.OneLine(name)
+}
+
+func (a *Answer) subject() string {
+	return strings.TrimPrefix(a.Subject.Namespace+"/"+a.Subject.Name, "/")
+}
+
+// root is what takes a pod down.
+type root struct {
+	kind, name string
+	cause      Cause
+}
+
+// roots are what takes each pod down and is told of itself.
+func roots(all []Answer) map[string][]root {
+	by := map[string][]root{}
+	for i := range all {
+		a := &all[i]
+		for _, v := range a.Verdicts {
+			for _, h := range v.TakesDown {
+				if h.Pod != "" && !a.IsOver(a.symptom(v.Symptom)) {
+					by[h.Pod] = append(by[h.Pod], root{a.Subject.Kind, a.subject(), v.Cause})
+				}
+			}
+		}
+	}
+	return by
+}
+
+// isTold reports whether a root tells all that a verdict about a pod that it takes down does.
+func (r root) isTold(v Verdict) bool {
+	switch r.kind {
+	case "Pod":
+		return v.Pod == r.name
+	case "Node":
+		return v.Cause == r.cause
+	}
+	return v.Pod == "" && len(v.Hops) > 0 && v.Hops[len(v.Hops)-1].Service == r.name
+}
+
+// sumOf says how many pods are well.
+func sumOf(answers int, told bool, well int, s Style) string {
+	switch {
+	case answers == 0:
+		return "There are no pods.\n"
+	case !told && well == 1:
+		return "The only pod is well or done.\n"
+	case !told:
+		return fmt.Sprintf("All %s are well or done.\n", prose.Plural(well, "pod"))
+	case well > 0:
+		return s.paint("dim", prose.Plural(well, "other pod")+" well or done.") + "\n"
+	}
+	return ""
 }

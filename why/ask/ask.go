@@ -157,16 +157,20 @@ const shownMissing = 5
 func (e *PartialError) Error() string {
 	var lines []string
 	for _, m := range e.Missing[:min(len(e.Missing), shownMissing)] {
-		reason := m.Err.Error()
-		if errors.Is(m.Err, context.DeadlineExceeded) {
-			reason = "no answer in time"
-		}
-		lines = append(lines, "asking "+m.Who+": "+reason)
+		lines = append(lines, "asking "+m.Who+": "+reasonOf(m.Err))
 	}
 	if n := len(e.Missing) - shownMissing; n > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more did not answer", n))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// reasonOf words why somebody did not answer.
+func reasonOf(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer in time"
+	}
+	return err.Error()
 }
 
 // Unwrap gives the reasons.

@@ -1,10 +1,10 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +24,8 @@ import (
 // Cluster asks a cluster's nodes through its API server.
 type Cluster struct {
 	client  kubernetes.Interface
+	config  *rest.Config
+	http    *http.Client
 	options Options
 	// closed is set once a front could not be asked: the nodes are, from then on.
 	closed atomic.Bool
@@ -37,7 +39,7 @@ type Cluster struct {
 // With gives one that asks the same cluster with other options.
 func (c *Cluster) With(o Options) *Cluster {
 	o.complete()
-	return &Cluster{client: c.client, options: o}
+	return &Cluster{client: c.client, config: c.config, http: c.http, options: o}
 }
 
 // Connect makes a Cluster of what is known of the API server. Nothing is asked yet.
@@ -46,12 +48,17 @@ func Connect(config *rest.Config, o Options) (*Cluster, error) {
 	// How many are asked at once is bounded here, and the API server has a bound of its
 	// own: client-go's five a second would make fifty nodes wait for each other.
 	config.QPS = -1
-	client, err := kubernetes.NewForConfig(config)
+	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent())
+	web, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	client, err := kubernetes.NewForConfigAndClient(config, web)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
 	o.complete()
-	return &Cluster{client: client, options: o}, nil
+	return &Cluster{client: client, config: config, http: web, options: o}, nil
 }
 
 func (c *Cluster) now() time.Time { return c.options.now() }
@@ -66,6 +73,10 @@ type question struct {
 	alone func() bool
 	// policies are the NetworkPolicies that were read for it.
 	policies *policyReader
+	// deaf are the nodes on which nobody answers, each with the error; nil where each question is put to them.
+	deaf *sync.Map
+	// given are the answers about pods that a question about everything has already; nil for other questions.
+	given map[types.UID]answer.Answer
 	// unpacked and taken are the bytes and the number of facts that a front has of it.
 	unpacked, taken int64
 }
@@ -171,6 +182,9 @@ func whoHas(pod *v1.Pod) string {
 
 // pod asks about a pod that exists: its node, or the scheduler's condition.
 func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) {
+	if q.given != nil {
+		return q.fromGiven(ctx, pod), nil
+	}
 	if pod.Spec.NodeName == "" {
 		return cluster.Unscheduled(pod, q.around(ctx, pod), q.now()), nil
 	}
@@ -252,34 +266,7 @@ func (c *Cluster) all(ctx context.Context) ([]answer.Answer, error) {
 	if c.options.Front != nil {
 		return q.standing(ctx)
 	}
-	pods, err := c.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("listing pods: %w", err)
-	}
-	var waiting []v1.Pod
-	on := map[string][]v1.Pod{}
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		if p.Spec.NodeName == "" {
-			waiting = append(waiting, *p)
-		} else {
-			on[p.Spec.NodeName] = append(on[p.Spec.NodeName], *p)
-		}
-	}
-	nodes := slices.Sorted(maps.Keys(on))
-	all, _ := q.pods(ctx, waiting) // which asks no node
-	lists, errs := make([][]answer.Answer, len(nodes)), make([]error, len(nodes))
-	each(nodes, func(i int, node string) { lists[i], errs[i] = q.listOf(ctx, node, q.space, on[node]) })
-	for i, list := range lists {
-		stillThere(list, on[nodes[i]])
-		all = append(all, list...)
-	}
-	if c.options.Now != nil {
-		q.heard(ctx, pods.Items, all)
-	}
-	q.inCommon(ctx, all, pods.Items)
-	answer.WorstFirst(all)
-	return all, partial(errs, func(i int) string { return "node " + nodes[i] })
+	return q.everything(ctx)
 }
 
 // stillThere puts into a node's answers what the API server knows of its pods.

@@ -60,6 +60,9 @@ func (q *question) fellows(ctx context.Context, pod *v1.Pod, workload common.Mak
 // inCommon puts into answers about pods what those have in common that fail alike. pods are
 // those of them that were read, or can be compared with them; a front knows of more.
 func (q *question) inCommon(ctx context.Context, answers []answer.Answer, pods []v1.Pod) {
+	if q.given != nil { // who asked about everything compares all
+		return
+	}
 	s, ok := q.scene(ctx, answers, pods)
 	if !ok {
 		return

@@ -9,11 +9,12 @@
 //	ask.go       the interface, its options, and many asked at once
 //	target.go    what can be asked about, and how people name it
 //	journal.go   a journal, and nothing else
-//	cluster.go   a cluster: pods, and everything at once
+//	cluster.go   a cluster, and its pods
 //	asked.go     a front, by a question that is written down in the cluster
 //	nearer.go    what a front did not hear, asked directly
 //	nodes.go     the way of a question to a node
-//	standing.go  everything at once, by what a front was told
+//	everything.go  everything at once, by the nodes; standing.go, by what a front was told
+//	survey.go    what is wrong beside pods; snapshot.go, objects that are read once for all
 //	api.go       what the API server shows, where nobody on a node can be asked
 //	follow.go    from a pod that waits to the one that is waited for; whose.go, whose an
 //	             address or a name is; unseen.go, what is wrong with one that looks well

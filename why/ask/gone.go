@@ -159,9 +159,10 @@ func (q *question) gone(ctx context.Context, owner answer.Subject) []answer.Answ
 	about := q.about(owner.Name)
 	about.Owner = owner.UID
 	var all []answer.Answer
-	if q.options.Front != nil {
+	switch {
+	case q.options.Front != nil:
 		all, _ = q.options.Front.Departed(ctx, about)
-	} else {
+	case q.given == nil || len(q.nodes()) <= fewNodes: // a question about everything cannot ask many nodes about each Job
 		lists, _ := fromAll[serve.List](ctx, q, about)
 		for _, list := range lists {
 			all = append(all, list.Items...)

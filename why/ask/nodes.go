@@ -69,13 +69,23 @@ func (q *question) get(ctx context.Context, node string, about serve.Question, p
 	if q.options.Front != nil {
 		return q.options.Front.Get(ctx, node, strings.Join(path, "/"), about)
 	}
+	asks := q.deaf != nil && path[0] == "why"
+	if asks {
+		if err, deaf := q.deaf.Load(node); deaf {
+			return nil, err.(error)
+		}
+	}
 	r := q.client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix(path...)
 	for name, values := range about.Values() {
 		r = r.Param(name, values[0])
 	}
 	raw, err := patient(ctx, r)
 	if err != nil {
-		return nil, said(err, raw)
+		err = said(err, raw)
+		if _, absent := whyAbsent(node, err); absent && asks {
+			q.deaf.Store(node, err)
+		}
+		return nil, err
 	}
 	return raw, nil
 }

@@ -51,6 +51,10 @@ func (c *Cluster) list(ctx context.Context, kind string, o metav1.ListOptions) (
 		return batch.Jobs(space).List(ctx, o)
 	case "cronjob":
 		return batch.CronJobs(space).List(ctx, o)
+	case "persistentvolumeclaim":
+		return core.PersistentVolumeClaims(space).List(ctx, o)
+	case "event": // which only a snapshot asks for
+		return core.Events(space).List(ctx, o)
 	}
 	return nil, unknownKind(kind)
 }

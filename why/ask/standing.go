@@ -15,7 +15,7 @@ import (
 const mostUnspoken = 20
 
 // standing answers about everything by what the nodes told last, so that no node is
-// asked; pods without a node and those of nodes without an agent come from the API.
+// asked; pods without a node, those of nodes without an agent, and what is no pod come from the API.
 func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	all, well, missing, err := q.options.Front.Standing(ctx, q.space)
 	if err != nil {
@@ -32,6 +32,13 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	all = append(all, pending...)
 	asked := missing[:min(len(missing), mostUnspoken)]
 	lists, errs := make([][]answer.Answer, len(asked)), make([]error, len(missing))
+	l, err := q.listed(ctx, metav1.ListOptions{ResourceVersion: "0"}, surveyed...) // and no pods: there may be many
+	if err != nil {
+		return nil, err
+	}
+	if q, err = q.within(l); err != nil {
+		return nil, err
+	}
 	each(asked, func(i int, node string) { lists[i], errs[i] = q.unspoken(ctx, node) })
 	for i := len(asked); i < len(missing); i++ {
 		q.unheard(missing[i])
@@ -41,13 +48,15 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 		all = append(all, list...)
 	}
 	q.inCommon(ctx, all, waiting.Items)
+	others, failed := q.survey(ctx, l, all)
+	all = append(all, others...)
 	answer.WorstFirst(all)
 	if well > 0 {
 		a := answer.New(answer.Subject{Kind: "Namespace", Name: q.space}, q.now(), answer.Coverage{Complete: true})
 		a.Well = well
 		all = append(all, a)
 	}
-	return all, partial(errs, func(i int) string { return "node " + missing[i] })
+	return all, joined(partial(errs, func(i int) string { return "node " + missing[i] }), failed)
 }
 
 // unspoken answers about the pods of a node that nobody speaks for.

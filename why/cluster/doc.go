@@ -5,6 +5,7 @@
 //	pending.go    why a pod has no node yet; claims.go, volumes.go, taints.go and
 //	              node_labels.go, what is around it
 //	node_lost.go  pods of which no node knows, and those whose node lets nothing be heard
+//	node_unreachable.go  a node that the API server cannot reach; short.go, objects that lack pods
 //	workload.go   what stands for several pods; controller.go, why it has too few; cronjob.go
 //	service.go    why a Service has no endpoints; listening.go, whether its pods listen for it
 //	follow.go     what may be another pod's trouble; lead.go, what is told where it leads;

@@ -128,7 +128,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "a recorded case is read only")
 		return
 	}
-	k, space, name, rest, ok := split(r.URL.Path)
+	k, space, name, rest, ok := Split(r.URL.Path)
 	switch {
 	case !ok:
 		fail(w, http.StatusNotFound, "nothing was recorded of it")
@@ -145,8 +145,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// split reads a path: the kind, and where it is given the namespace, the name and what is below.
-func split(path string) (k Kind, space, name string, rest []string, ok bool) {
+// Split reads the path of a request: the kind, and where they are given the namespace, the name and what is below.
+func Split(path string) (k Kind, space, name string, rest []string, ok bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	version, after := "", 0
 	switch {

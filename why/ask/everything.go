@@ -1,0 +1,133 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/fromapi"
+	"whylet.dev/whylet/why/serve"
+)
+
+// everything asks the nodes about their pods, and the API about the rest.
+func (q *question) everything(ctx context.Context) ([]answer.Answer, error) {
+	l, err := q.listed(ctx, metav1.ListOptions{}, append([]string{"pod", "event"}, surveyed...)...)
+	if err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	if q, err = q.within(l); err != nil {
+		return nil, err
+	}
+	q.deaf = &sync.Map{}
+	var waiting, pods []v1.Pod
+	on := map[string][]v1.Pod{}
+	for _, p := range itemsOf[v1.Pod](l, "pod") {
+		pods = append(pods, *p)
+		if p.Spec.NodeName == "" {
+			waiting = append(waiting, *p)
+		} else {
+			on[p.Spec.NodeName] = append(on[p.Spec.NodeName], *p)
+		}
+	}
+	nodes := slices.Sorted(maps.Keys(on))
+	all, _ := q.pods(ctx, waiting) // which asks no node
+	lists, errs := make([][]answer.Answer, len(nodes)), make([]error, len(nodes))
+	each(nodes, func(i int, node string) { lists[i], errs[i] = q.onNode(ctx, node, on[node]) })
+	for i, list := range lists {
+		stillThere(list, on[nodes[i]])
+		all = append(all, list...)
+	}
+	if q.options.Now != nil {
+		q.heard(ctx, pods, all)
+	}
+	q.inCommon(ctx, all, pods)
+	failed := partial(errs, func(i int) string { return "node " + nodes[i] })
+	others, err := q.survey(ctx, l, all)
+	all = append(all, others...)
+	answer.WorstFirst(all)
+	return all, joined(failed, err)
+}
+
+// joined is one error of who did not answer.
+func joined(a, b error) error {
+	var one, two *PartialError
+	if errors.As(a, &one) && errors.As(b, &two) {
+		return &PartialError{Missing: slices.Concat(one.Missing, two.Missing)}
+	}
+	return errors.Join(a, b)
+}
+
+// lostWithin is how long a node may take with an answer that has stopped reporting.
+const lostWithin = 3 * time.Second
+
+// onNode asks a node about its pods. Those of a node that cannot be reached are answered from the API.
+func (q *question) onNode(ctx context.Context, name string, pods []v1.Pod) ([]answer.Answer, error) {
+	var node *v1.Node
+	nodes := q.nodes()
+	if i := slices.IndexFunc(nodes, func(n v1.Node) bool { return n.Name == name }); i >= 0 {
+		node = &nodes[i]
+	}
+	if len(nodes) == 0 || !cluster.IsLost(node) {
+		list, err := q.listOf(ctx, name, q.space, pods)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return list, err
+		case isUnreachable(err):
+			list = q.eachFromAPI(ctx, pods, fmt.Sprintf("the API server cannot reach node %s", name))
+			return append(list, cluster.NodeUnreachable(name, node, reasonOf(err), q.now())), nil
+		}
+		return q.eachFromAPI(ctx, pods, fmt.Sprintf("node %s gives no answer", name)), err
+	}
+	short, cancel := context.WithTimeout(ctx, lostWithin)
+	defer cancel()
+	about := q.about("")
+	about.Namespace = q.space
+	if list, err := fromNode[serve.List](short, q, name, about); err == nil {
+		return list.Items, nil
+	}
+	var all []answer.Answer
+	for i := range pods {
+		a, _ := cluster.NodeLostAnswer(&pods[i], node, q.now())
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// isUnreachable reports whether an error says that the API server cannot reach a node.
+func isUnreachable(err error) bool {
+	var status apierrors.APIStatus
+	return errors.Is(err, context.DeadlineExceeded) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) ||
+		errors.As(err, &status) && (status.Status().Code == 502 || status.Status().Code == 504)
+}
+
+// fromGiven returns the answer about a pod that there is already, or what the API shows of one that was told nothing of.
+func (q *question) fromGiven(ctx context.Context, pod *v1.Pod) answer.Answer {
+	if a, ok := q.given[pod.UID]; ok && pod.UID != "" {
+		a.Symptoms, a.Verdicts = slices.Clone(a.Symptoms), slices.Clone(a.Verdicts)
+		return a
+	}
+	const reason = "its node says nothing of it"
+	if cluster.LooksWell(pod) {
+		return fromapi.Explain(fromapi.Seen{Pod: pod, Now: q.now()}, q.aboutPod(reason))
+	}
+	return q.fromAPI(ctx, pod, q.eventsOf(ctx, pod), reason)
+}
+
+func givenBy(all []answer.Answer) map[types.UID]answer.Answer {
+	given := map[types.UID]answer.Answer{}
+	for _, a := range all {
+		given[a.Subject.UID] = a
+	}
+	return given
+}

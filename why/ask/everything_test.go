@@ -1,0 +1,208 @@
+package ask
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"whylet.dev/whylet/why/answer"
+)
+
+// all is the overview of everything of the village, by the API alone.
+func (v village) all() string {
+	v.t.Helper()
+	from, err := Recorded(v.Case, false, Options{Namespace: "shop"})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	all, err := from.All(v.t.Context())
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return answer.Overview(all, answer.Style{})
+}
+
+func (v village) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("of-" + name), CreationTimestamp: metav1.NewTime(v.Time.Add(-time.Hour))}
+}
+
+// deployment adds one whose pods have the label app, of which some are ready.
+func (v village) deployment(name string, wanted, ready int32, refused string) {
+	labels := map[string]string{"app": name}
+	d := appsv1.Deployment{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: v.meta(name),
+		Spec:   appsv1.DeploymentSpec{Replicas: &wanted, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}}},
+		Status: appsv1.DeploymentStatus{ReadyReplicas: ready},
+	}
+	if refused != "" {
+		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: v1.ConditionTrue, Message: refused}}
+	}
+	v.add(d)
+}
+
+// labelled gives a pod the label by which a workload knows it.
+func labelled(app string) func(*v1.Pod) { return func(p *v1.Pod) { p.Labels["app"] = app } }
+
+const quotaFull = `pods "web-1" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2`
+
+// The API alone tells of what no pod tells of, and of each trouble once.
+func TestEverything(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		make func(village)
+		want []string
+		not  []string
+	}{
+		{
+			"no pod of three, by a quota", func(v village) {
+				v.deployment("web", 3, 0, quotaFull)
+				v.service("web", 80, map[string]string{"app": "web"})
+			},
+			[]string{"deployment shop/web", "NotServing", "insufficient-resources", "takes down svc shop/web"},
+			[]string{"There are no pods", "well", "service shop/web"},
+		},
+		{
+			"two of three, by a quota", func(v village) {
+				v.pod("web-1", true, "", labelled("web"))
+				v.pod("web-2", true, "", labelled("web"))
+				v.deployment("web", 3, 2, quotaFull)
+				v.service("web", 80, map[string]string{"app": "web"})
+			},
+			[]string{"deployment shop/web", "insufficient-resources", "2 other pods well or done"},
+			[]string{"All 2 pods", "takes down"},
+		},
+		{
+			"a Service that selects nothing", func(v village) {
+				v.pod("web-1", true, "", labelled("web"))
+				v.service("web", 80, map[string]string{"app": "wep"})
+			},
+			[]string{"service shop/web", "selector-mismatch", "1 other pod well"},
+			nil,
+		},
+		{
+			"a Service whose only pod crashes", func(v village) {
+				v.pod("web-1", false, "panic: no luck", labelled("web"))
+				v.deployment("web", 1, 0, "")
+				v.service("web", 80, map[string]string{"app": "web"})
+			},
+			[]string{"shop/web-1", "app-exit-error", "takes down svc shop/web"},
+			[]string{"deployment shop/web", "service shop/web"},
+		},
+		{
+			"a Service that another pod serves", func(v village) {
+				v.pod("web-1", false, "panic: no luck", labelled("web"))
+				v.pod("web-2", true, "", labelled("web"))
+				v.service("web", 80, map[string]string{"app": "web"})
+			},
+			[]string{"shop/web-1", "1 other pod well"},
+			[]string{"takes down"},
+		},
+		{
+			"a node that has stopped reporting", func(v village) {
+				v.add(v1.Node{
+					TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "away"},
+					Status: v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown, Message: "Kubelet stopped posting node status.", LastTransitionTime: metav1.NewTime(v.Time.Add(-2 * time.Minute))}}},
+				})
+				for _, name := range []string{"web-1", "web-2"} {
+					v.pod(name, true, "", func(p *v1.Pod) { p.Spec.NodeName = "away" })
+				}
+			},
+			[]string{"node away", "node-lost", "takes down shop/web-1, shop/web-2"},
+			[]string{"shop/web-1   ", "well"},
+		},
+		{
+			"a suspended CronJob", func(v village) {
+				on := true
+				v.add(batchv1.CronJob{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "CronJob"}, ObjectMeta: v.meta("tick"), Spec: batchv1.CronJobSpec{Suspend: &on}})
+			},
+			[]string{"cronjob shop/tick", "suspended"},
+			nil,
+		},
+		{
+			"a restart of two days ago, and today's trouble", func(v village) {
+				v.pod("db", true, "", func(p *v1.Pod) {
+					ended := metav1.NewTime(v.Time.Add(-48 * time.Hour))
+					p.Status.ContainerStatuses[0].RestartCount = 1
+					p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &v1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", StartedAt: metav1.NewTime(ended.Add(-time.Hour)), FinishedAt: ended}
+				})
+				v.service("web", 80, map[string]string{"app": "wep"})
+			},
+			[]string{"service shop/web", "Over by now:\nshop/db", "Restarted", "2 days ago: "},
+			nil,
+		},
+		{
+			"all is well", func(v village) {
+				v.pod("web-1", true, "", labelled("web"))
+				v.deployment("web", 1, 1, "")
+				v.service("web", 80, map[string]string{"app": "web"})
+			},
+			[]string{"The only pod is well or done.\n"},
+			nil,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := newVillage(t)
+			test.make(v)
+			got := v.all()
+			for _, want := range test.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("%q is missing in\n%s", want, got)
+				}
+			}
+			for _, not := range test.not {
+				if strings.Contains(got, not) {
+					t.Errorf("%q is in\n%s", not, got)
+				}
+			}
+		})
+	}
+}
+
+// counting counts requests for objects.
+type counting struct {
+	http.RoundTripper
+	n atomic.Int32
+}
+
+func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/log") {
+		c.n.Add(1)
+	}
+	return c.RoundTripper.RoundTrip(r)
+}
+
+// Of a live cluster each kind is listed once, however many pods and workloads are not well.
+func TestRequests(t *testing.T) {
+	v := newVillage(t)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		v.pod(name, false, "panic: no luck", nil)
+		v.deployment(name, 2, 0, quotaFull)
+		v.service(name, 80, map[string]string{"app": name})
+	}
+	client, err := v.Client(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := &counting{RoundTripper: client}
+	c, err := Connect(&rest.Config{Host: "http://recorded", Transport: count}, Options{Namespace: "shop", NoFront: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := c.All(t.Context())
+	if err != nil || len(all) != 16 {
+		t.Errorf("%d answers, %v", len(all), err)
+	}
+	// The kinds, one question to the node, and the ConfigMaps with entries of knowledge.
+	if n := int(count.n.Load()); n > len(surveyed)+2+2 {
+		t.Errorf("%d requests", n)
+	}
+}

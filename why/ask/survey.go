@@ -1,0 +1,221 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+)
+
+// surveyed are the kinds that a question about everything lists beside pods and events.
+var surveyed = []string{"node", "deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob", "service", "persistentvolumeclaim"}
+
+// workloads are those whose status tells whether they are short of pods.
+var workloads = []string{"deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob"}
+
+// mostSurveyed is how many workloads and how many Services are asked about for one question.
+const mostSurveyed = 200
+
+// survey asks the API about what no pod tells of: nodes that are lost, workloads that are short of pods, and Services
+// without endpoints.
+type survey struct {
+	*question
+	lists
+	pods  []answer.Answer // which get whom they take down
+	found []answer.Answer
+	more  int // objects that were not asked about
+}
+
+// survey returns the answers about what is wrong beside pods. It notes with the answers about pods whom they take down.
+func (q *question) survey(ctx context.Context, l lists, pods []answer.Answer) ([]answer.Answer, error) {
+	asked := *q
+	asked.given, asked.top = givenBy(pods), false
+	s := &survey{question: &asked, lists: l, pods: pods}
+	s.nodesLost()
+	if l.isWhole("pod") || l.kinds["pod"] == nil { // in a dump without all pods none is known to be missing
+		s.workloads(ctx)
+		s.services(ctx)
+	}
+	if s.more > 0 {
+		return s.found, &PartialError{Missing: []Missing{{Who: fmt.Sprintf("%d more workloads and Services", s.more), Err: fmt.Errorf("too many are short of pods (%d were asked about)", mostSurveyed)}}}
+	}
+	return s.found, nil
+}
+
+// nodesLost answers about nodes that have stopped reporting, or report that they are not Ready, and have pods of the
+// namespace.
+func (s *survey) nodesLost() {
+	if s.options.Within {
+		return
+	}
+	on := map[types.UID]string{}
+	has := map[string]bool{}
+	for _, p := range itemsOf[v1.Pod](s.lists, "pod") {
+		on[p.UID], has[p.Spec.NodeName] = p.Spec.NodeName, true
+	}
+	for _, n := range itemsOf[v1.Node](s.lists, "node") {
+		if !cluster.IsLost(n) || s.lists.space != "" && !has[n.Name] {
+			continue
+		}
+		a, _ := cluster.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: n.Name}}, n, s.now())
+		a.Subject = answer.Subject{Kind: "Node", Name: n.Name, UID: n.UID}
+		for i := range s.pods {
+			if on[s.pods[i].Subject.UID] == n.Name {
+				bound(&a, &s.pods[i])
+			}
+		}
+		s.found = append(s.found, a)
+	}
+}
+
+// bound notes with a lost node a pod of which no more is known than that.
+func bound(node, pod *answer.Answer) {
+	if i := slices.IndexFunc(pod.Verdicts, cluster.IsOnLostNode); i >= 0 {
+		by := fmt.Sprintf("it is bound to node %s", node.Subject.Name)
+		takesDown(node, 0, cluster.Suffers(podOf(pod.Subject), pod, i, answer.Hop{By: by}))
+	}
+}
+
+func podOf(s answer.Subject) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID}}
+}
+
+// workloads asks about those that are short of pods.
+func (s *survey) workloads(ctx context.Context) {
+	now := s.now()
+	var short []Target
+	for _, kind := range workloads {
+		for _, o := range s.objects(kind) {
+			if cluster.IsShort(o) && !cluster.IsNew(o, now) {
+				short = append(short, Target{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()})
+			}
+		}
+	}
+	for _, a := range s.about(ctx, short) {
+		if len(a) > 0 && own(&a[0]) {
+			s.found = append(s.found, a[0])
+		}
+	}
+}
+
+// about asks about some objects as if each was asked about alone, and returns the answers in their order. What cannot be
+// read has none.
+func (s *survey) about(ctx context.Context, targets []Target) [][]answer.Answer {
+	if n := len(targets) - mostSurveyed; n > 0 {
+		s.more += n
+		targets = targets[:mostSurveyed]
+	}
+	all := make([][]answer.Answer, len(targets))
+	each(targets, func(i int, t Target) {
+		in := *s.question
+		in.space = t.Namespace
+		all[i], _ = in.workload(ctx, t)
+	})
+	return all
+}
+
+// own leaves in an answer what is wrong with the object itself, and reports whether anything is: what its pods suffer
+// from is told of them.
+func own(a *answer.Answer) bool {
+	before := *a
+	a.Symptoms, a.Verdicts, a.Well = nil, nil, 0
+	for i, sym := range before.Symptoms {
+		if v := before.Verdicts[i]; sym.Pod == "" && !answer.WellOrDone(sym, v) {
+			a.Symptoms, a.Verdicts = append(a.Symptoms, sym), append(a.Verdicts, v)
+		}
+	}
+	return len(a.Symptoms) > 0
+}
+
+// services asks about those that no Ready pod stands behind. One whose pods are told of, or what is to make them, is
+// noted there.
+func (s *survey) services(ctx context.Context) {
+	var closed []*v1.Service
+	var targets []Target
+	is := s.closed()
+	for _, o := range itemsOf[v1.Service](s.lists, "service") {
+		if len(o.Spec.Selector) > 0 && !cluster.IsNew(o, s.now()) && is(o) && !s.lacksWorkload(o) {
+			closed = append(closed, o)
+			targets = append(targets, Target{Kind: "service", Namespace: o.Namespace, Name: o.Name})
+		}
+	}
+	for i, all := range s.about(ctx, targets) {
+		if len(all) == 0 {
+			continue
+		}
+		a := all[0]
+		if own(&all[0]) {
+			s.found = append(s.found, all[0])
+		} else if a.Well == 0 {
+			s.unready(closed[i], a)
+		}
+	}
+}
+
+// closed reports of a Service whether no Ready pod may stand behind it: by its pods, or where they were not listed, by
+// the workloads that it selects.
+func (s *survey) closed() func(*v1.Service) bool {
+	pods := map[string][]v1.Pod{}
+	for _, p := range itemsOf[v1.Pod](s.lists, "pod") {
+		pods[p.Namespace] = append(pods[p.Namespace], *p)
+	}
+	ready := map[string][]labels.Set{}
+	for _, kind := range workloads {
+		for _, o := range s.objects(kind) {
+			if template, n := cluster.TemplateOf(o); n > 0 {
+				ready[o.GetNamespace()] = append(ready[o.GetNamespace()], template.Labels)
+			}
+		}
+	}
+	return func(o *v1.Service) bool {
+		if s.lists.kinds["pod"] != nil {
+			return cluster.Closed(o, cluster.Selected(o, pods[o.Namespace]))
+		}
+		selector := labels.SelectorFromSet(o.Spec.Selector)
+		return !slices.ContainsFunc(ready[o.Namespace], func(l labels.Set) bool { return selector.Matches(l) })
+	}
+}
+
+// lacksWorkload notes a Service with the workload that has not made the pods which it selects, if that is told of.
+func (s *survey) lacksWorkload(o *v1.Service) bool {
+	selector := labels.SelectorFromSet(o.Spec.Selector)
+	for i := range s.found {
+		of := s.found[i].Subject
+		if of.Namespace != o.Namespace {
+			continue
+		}
+		for _, w := range s.objects(strings.ToLower(of.Kind)) {
+			if template, n := cluster.TemplateOf(w); template != nil && w.GetUID() == of.UID && w.GetName() == of.Name && n == 0 && selector.Matches(labels.Set(template.Labels)) {
+				takesDown(&s.found[i], 0, cluster.ClosedService(o))
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unready notes a Service with the first of its pods, none of which is Ready.
+func (s *survey) unready(o *v1.Service, a answer.Answer) {
+	for i := range s.pods {
+		of := s.pods[i].Subject
+		if of.Namespace != o.Namespace || !slices.ContainsFunc(a.Symptoms, func(sym answer.Symptom) bool { return sym.Pod == of.Name }) {
+			continue
+		}
+		if root := cluster.Root(&s.pods[i]); root >= 0 {
+			takesDown(&s.pods[i], root, cluster.ClosedService(o))
+			return
+		}
+	}
+}
+
+func takesDown(a *answer.Answer, i int, hop answer.Hop) {
+	a.Verdicts[i].TakesDown = append(a.Verdicts[i].TakesDown, hop)
+}
