@@ -25,7 +25,11 @@ func policySteps(c netpol.Connection, r netpol.Result) []answer.Fix {
 	if r.Direction == networkingv1.PolicyTypeEgress {
 		peer = c.Server
 	}
-	steps := []answer.Fix{{Text: fmt.Sprintf("if the connection is meant to work, admit it in NetworkPolicy %s", p.Name), Command: kubectl.Command(p.Namespace, "edit networkpolicy %s", p.Name), Risk: answer.Safe}}
+	where := ""
+	if asksDNS(c) && peer.Unknown {
+		where = " (most clusters have their DNS in namespace kube-system)"
+	}
+	steps := []answer.Fix{{Text: fmt.Sprintf("if the connection is meant to work, admit it in NetworkPolicy %s%s", p.Name, where), Command: kubectl.Command(p.Namespace, "edit networkpolicy %s", p.Name), Risk: answer.Safe}}
 	if patch := admitting(c, r, peer); patch != "" {
 		steps[0].Command = kubectl.Command(p.Namespace, "patch networkpolicy %s --type=json -p %s", p.Name, kubectl.Quote(patch))
 	}
@@ -68,6 +72,9 @@ func admitting(c netpol.Connection, r netpol.Result, peer netpol.End) string {
 		field, peers, count = "egress", "to", len(m.Policy.Spec.Egress)
 	}
 	who := peerFor(peer, m.Policy.Namespace)
+	if asksDNS(c) && peer.Unknown {
+		who = map[string]any{"namespaceSelector": map[string]any{"matchLabels": map[string]string{v1.LabelMetadataName: "kube-system"}}}
+	}
 	ports := portsFor(c)
 	rule := map[string]any{peers: []any{who}}
 	if len(ports) > 0 {
@@ -98,13 +105,14 @@ func portsFor(c netpol.Connection) (all []any) {
 		return nil
 	}
 	all = []any{map[string]any{"protocol": cmp.Or(c.Protocol, v1.ProtocolTCP), "port": c.Port}}
-	if c.Protocol == v1.ProtocolUDP && c.Port == dnsPort {
+	if asksDNS(c) {
 		all = append(all, map[string]any{"protocol": v1.ProtocolTCP, "port": c.Port})
 	}
 	return all
 }
 
-const dnsPort = 53
+// asksDNS reports whether a connection asks a DNS server, which clients ask by TCP as well.
+func asksDNS(c netpol.Connection) bool { return c.Protocol == v1.ProtocolUDP && c.Port == 53 }
 
 // passing fits labels that a pod does not keep, or that all pods of a release have.
 var passing = regexp.MustCompile(`(?:^|[./])(?:pod-template-hash|controller-revision-hash|pod-template-generation|pod-name|pod-index|controller-uid|job-name|job-completion-index|batch\.kubernetes\.io/.*|chart|heritage|version|managed-by)$`)

@@ -1,6 +1,16 @@
 package cluster
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	v1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why/netpol"
+)
 
 // What clients log of a connection that nobody answered, and of others.
 func TestMayBeDropped(t *testing.T) {
@@ -68,6 +78,62 @@ func TestMayLackDNS(t *testing.T) {
 		for i, exists := range []bool{false, true} {
 			if got := MayLackDNS(said, exists); got != want[i] {
 				t.Errorf("%s: %v, want %v", said, got, want[i])
+			}
+		}
+	}
+}
+
+// The patch that a step proposes makes the policy admit the connection.
+func TestAdmittingAdmits(t *testing.T) {
+	pod := func(namespace, name, address string) *v1.Pod {
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": name, "pod-template-hash": "x"}}}
+		p.Status.PodIP = address
+		return p
+	}
+	of := func(namespace string) map[string]string { return map[string]string{v1.LabelMetadataName: namespace} }
+	web := netpol.End{Pod: pod("shop", "web", "10.42.0.7"), NamespaceLabels: of("shop")}
+	api := netpol.End{Pod: pod("shop", "api", "10.42.0.9"), NamespaceLabels: of("shop")}
+	job := netpol.End{Pod: pod("batch", "job", "10.42.0.8"), NamespaceLabels: of("batch")}
+	host := netpol.End{Addresses: []string{"203.0.113.9"}}
+	for _, spec := range []string{
+		`{"podSelector":{},"policyTypes":["Ingress","Egress"]}`,
+		`{"podSelector":{},"policyTypes":["Ingress","Egress"],"ingress":[{"from":[{"podSelector":{"matchLabels":{"app":"x"}}}]}],"egress":[{"to":[{"podSelector":{"matchLabels":{"app":"x"}}}]}]}`,
+		`{"podSelector":{},"policyTypes":["Ingress","Egress"],"ingress":[{"ports":[{"port":9}]}],"egress":[{"ports":[{"port":9,"endPort":11}]}]}`,
+		`{"podSelector":{},"policyTypes":["Ingress","Egress"],"ingress":[{"from":[{"podSelector":{"matchLabels":{"app":"x"}}}],"ports":[{"port":9}]}],"egress":[{"to":[{"ipBlock":{"cidr":"1.0.0.0/8"}}],"ports":[{"port":9}]}]}`,
+		`{"podSelector":{},"policyTypes":["Ingress","Egress"],"ingress":[{"from":[{"podSelector":{}}],"ports":[{"port":9}]},{"from":[{"ipBlock":{"cidr":"1.0.0.0/8"}}]}],"egress":[{"to":[{"namespaceSelector":{"matchLabels":{"team":"x"}}}]}]}`,
+	} {
+		for _, c := range []netpol.Connection{
+			{Client: web, Server: api, Port: 8080}, {Client: job, Server: api, Port: 8080}, {Client: web, Server: job, Port: 53, Protocol: v1.ProtocolUDP}, {Client: web, Server: host, Port: 443},
+		} {
+			for _, evaluate := range []func([]networkingv1.NetworkPolicy, netpol.Connection) netpol.Result{netpol.Egress, netpol.Ingress} {
+				p := networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "p"}}
+				if err := json.Unmarshal([]byte(spec), &p.Spec); err != nil {
+					t.Fatal(err)
+				}
+				r := evaluate([]networkingv1.NetworkPolicy{p}, c)
+				if r.Outcome != netpol.Denied {
+					continue
+				}
+				peer := c.Client
+				if r.Direction == networkingv1.PolicyTypeEgress {
+					peer = c.Server
+				}
+				text := admitting(c, r, peer)
+				patch, err := jsonpatch.DecodePatch([]byte(text))
+				if err != nil {
+					t.Fatalf("%s: %v", text, err)
+				}
+				raw, err := patch.Apply([]byte(`{"spec":` + spec + `}`))
+				if err != nil {
+					t.Errorf("%s to %s: %v", text, spec, err)
+					continue
+				}
+				if err := json.Unmarshal(raw, &p); err != nil {
+					t.Fatal(err)
+				}
+				if got := evaluate([]networkingv1.NetworkPolicy{p}, c); got.Outcome != netpol.Allowed {
+					t.Errorf("%s to %s: %d", text, spec, got.Outcome)
+				}
 			}
 		}
 	}

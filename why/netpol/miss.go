@@ -17,6 +17,8 @@ type Miss struct {
 	OtherNamespace bool
 	// Address is set if the peer is about addresses, and the other end has none of them, or is no pod.
 	Address bool
+	// Unsure is set if it is not known whether the peer admits the other end.
+	Unsure bool
 }
 
 // Difference is a label that a selector requires otherwise.
@@ -31,7 +33,7 @@ type Difference struct {
 
 // PeerAdmits reports whether the peers of the rule admit the connection, so that only the port keeps it away.
 func (m *Miss) PeerAdmits() bool {
-	return m.Rule >= 0 && !m.Address && !m.OtherNamespace && len(m.Labels)+len(m.NamespaceLabels) == 0
+	return m.Rule >= 0 && !m.Unsure && !m.Address && !m.OtherNamespace && len(m.Labels)+len(m.NamespaceLabels) == 0
 }
 
 // distance says how far a rule is from admitting the connection.

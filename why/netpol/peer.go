@@ -21,7 +21,7 @@ func (r rule) admits(namespace string, c Connection, peer End) (Outcome, Miss) {
 	outcome, nearest := Denied, Miss{}
 	for i := range r.peers {
 		admits, miss := peerOf(&r.peers[i], namespace, peer)
-		miss.Peer = &r.peers[i]
+		miss.Peer, miss.Unsure = &r.peers[i], admits == Undecided
 		if i == 0 || miss.distance() < nearest.distance() {
 			nearest = miss
 		}
