@@ -16,6 +16,12 @@ import (
 func TestMayBeDropped(t *testing.T) {
 	for said, want := range map[string]bool{
 		`dial tcp 10.43.0.9:80: i/o timeout`:                                                                      true,
+		`Failed to reach backend-service: timed out`:                                                              true,
+		`Error calling backend-service: request timed out`:                                                        true,
+		`<urlopen error timed out>`:                                                                               true,
+		`curl: (28) Connection timeout after 5000 ms`:                                                             true,
+		`canceling statement due to lock timeout`:                                                                 false,
+		`could not obtain a connection from the pool: timed out`:                                                  false,
 		`dial tcp 10.43.0.9:80: connect: operation not permitted`:                                                 true,
 		`dial tcp 10.43.0.9:80: connect: no route to host`:                                                        true,
 		`dial tcp 10.43.0.9:80: connect: connection timed out`:                                                    true,

@@ -102,6 +102,7 @@ var called = []string{
 	`(?i)\b(?:host|hostname|server|upstream|backend|broker|service|database server)(?:[ =:]|['"]? ?(?:=>|[=:]) ?)['"]?%s['"]?` + after,
 	`(?i)\b(?:wait(?:s|ing)?|connect(?:s|ed|ing|ion)?|reach|talk(?:ing)?|speak(?:ing)?)\b[^.;:]{0,20}\b(?:for|on|until|to|with)\s+(?:(?:the\s+)?(?:service|server|host|database|queue|broker)\s+)?['"]?%s['"]?` + after,
 	`(?i)(?:^|\s)[\w.-]+@%s: `,
+	`(?i)\b(?:reach(?:ing)?|contact(?:ing)?|call(?:ing)?)\s+['"]?%s['"]?` + after,
 }
 
 // Called says whether words of an error call a Service by its name, as only a place is called:
