@@ -123,10 +123,16 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
 	s := answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.now}
 	s.Text = fmt.Sprintf("container %s runs and is not ready, since %s", run.Container, prose.Span(max(h.now.Sub(began.Seen), 0)))
 	if over != nil {
-		s.Last = over.Seen
+		s.Last, s.AtStart = over.Seen, newest && run.Exit == nil && h.onlyStarted(run, began)
 		s.Text = fmt.Sprintf("container %s was not ready for %s, until %s", run.Container, prose.Span(over.Seen.Sub(began.Seen)), over.Seen.Format(time.TimeOnly))
 	}
 	return trouble{s, func(id string) answer.Verdict { return h.explainUnready(p, began, id) }}, true
+}
+
+// onlyStarted reports whether a run was never Ready before a time without readiness, in a pod that is Ready.
+func (h *inquiry) onlyStarted(run *history.Run, began *fact.Fact) bool {
+	status, known := h.Status(h.policy)
+	return known && readyNow(status) && !slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return m.ID < began.ID && fact.Of[fact.Marked](m).Ready })
 }
 
 // onItsWay says whether a run is younger than an earlier one was when it became ready: a command that

@@ -219,6 +219,9 @@ type Symptom struct {
 	// BelowThreshold is set of a pod that is ready still while a probe of it fails, less often in a row than
 	// its failureThreshold: why it fails is told to who asks about that pod, and is no trouble to count yet.
 	BelowThreshold bool `json:"belowThreshold,omitempty"`
+	// AtStart is set of a time without readiness that was over when the container became Ready first, in a pod
+	// that is Ready: it only started.
+	AtStart bool `json:"atStart,omitempty"`
 
 	// alike are the pods that have it too, see [Answer.folded].
 	alike []string

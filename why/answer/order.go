@@ -20,8 +20,11 @@ func Urgency(k SymptomKind) int { return urgency[k] }
 // run for so long. justOver is the same for how something is.
 const passes, justOver = 10 * time.Minute, time.Minute
 
-// IsOver reports whether a symptom was over some time before the answer.
+// IsOver reports whether a symptom was over some time before the answer, or its pod is gone.
 func (a *Answer) IsOver(s Symptom) bool {
+	if slices.ContainsFunc(a.Symptoms, func(s Symptom) bool { return s.Kind == Disappeared }) {
+		return true
+	}
 	ago := a.AsOf.Sub(s.Last)
 	switch s.Kind {
 	case Restarted, Evicted, Failed, Completed, Disappeared:
@@ -77,7 +80,7 @@ func (a *Answer) Explained() bool {
 // WellOrDone says whether a symptom asks for nobody: all is well, as far as probes call it that, or the
 // work is done.
 func WellOrDone(s Symptom, v Verdict) bool {
-	return s.Kind == Healthy && (v.Cause == None || s.BelowThreshold) || s.Kind == Completed && v.Cause == RestartPolicy
+	return s.AtStart || s.Kind == Healthy && (v.Cause == None || s.BelowThreshold) || s.Kind == Completed && v.Cause == RestartPolicy
 }
 
 // Put appends a symptom and its verdict under an id of their own.

@@ -160,6 +160,7 @@ func (q *question) answers(ctx context.Context, t Target) ([]answer.Answer, erro
 	if err != nil {
 		return nil, fmt.Errorf("asking %s: %w", whoHas(pod), err)
 	}
+	cluster.KeptOpen(&a, pod)
 	q.hear(ctx, pod, &a)
 	q.follow(ctx, pod, &a)
 	q.sufferers(ctx, pod, &a)

@@ -51,12 +51,34 @@ func (q *question) everything(ctx context.Context) ([]answer.Answer, error) {
 	if q.options.Now != nil {
 		q.heard(ctx, pods, all)
 	}
+	keptOpen(pods, all)
+	q.followed(ctx, pods, all)
 	q.inCommon(ctx, all, pods)
 	failed := partial(errs, func(i int) string { return "node " + nodes[i] })
 	others, err := q.survey(ctx, l, all)
 	all = append(all, others...)
 	answer.WorstFirst(all)
 	return all, joined(failed, err)
+}
+
+// mostFollowed is how many pods are followed to whom they wait for, of all that are not well.
+const mostFollowed = 8
+
+// followed goes on where the answers about pods end at another's door.
+func (q *question) followed(ctx context.Context, pods []v1.Pod, answers []answer.Answer) {
+	byUID := map[types.UID]*v1.Pod{}
+	for i := range pods {
+		byUID[pods[i].UID] = &pods[i]
+	}
+	var waiting []*answer.Answer
+	for i := range answers {
+		a := &answers[i]
+		root := cluster.Root(a)
+		if len(waiting) < mostFollowed && root >= 0 && cluster.MayLead(a.Verdicts[root]) && byUID[a.Subject.UID] != nil {
+			waiting = append(waiting, a)
+		}
+	}
+	each(waiting, func(_ int, a *answer.Answer) { q.follow(ctx, byUID[a.Subject.UID], a) })
 }
 
 // joined is one error of who did not answer.

@@ -49,6 +49,32 @@ func (v village) deployment(name string, wanted, ready int32, refused string) {
 	v.add(d)
 }
 
+func (v village) job(name string, owners ...metav1.OwnerReference) {
+	labels := map[string]string{"job": name}
+	j := batchv1.Job{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, ObjectMeta: v.meta(name)}
+	j.OwnerReferences, j.Spec.Selector = owners, &metav1.LabelSelector{MatchLabels: labels}
+	j.Status.Active = 1
+	v.add(j)
+}
+
+func controller(kind, name string) metav1.OwnerReference {
+	yes := true
+	return metav1.OwnerReference{Kind: kind, Name: name, UID: types.UID("of-" + name), Controller: &yes}
+}
+
+// event adds one of six minutes ago, about an object that the village has or had.
+func (v village) event(kind, name, reason, message string) {
+	at := metav1.NewTime(v.Time.Add(-6 * time.Minute))
+	about := v1.ObjectReference{Kind: kind, Namespace: "shop", Name: name, UID: types.UID("of-" + name), FieldPath: "spec.containers{main}"}
+	if kind == "Pod" {
+		about.UID = types.UID(name)
+	}
+	v.add(v1.Event{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Event"}, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name + reason}, InvolvedObject: about,
+		Reason: reason, Message: message, Source: v1.EventSource{Component: "kubelet", Host: "n"}, FirstTimestamp: at, LastTimestamp: at, Count: 1, Type: v1.EventTypeWarning,
+	})
+}
+
 // labelled gives a pod the label by which a workload knows it.
 func labelled(app string) func(*v1.Pod) { return func(p *v1.Pod) { p.Labels["app"] = app } }
 
@@ -126,6 +152,70 @@ func TestEverything(t *testing.T) {
 			},
 			[]string{"cronjob shop/tick", "suspended"},
 			nil,
+		},
+		{
+			"a Job that its sidecar keeps open", func(v village) {
+				v.job("migrate")
+				v.pod("migrate-x", true, "", func(p *v1.Pod) {
+					p.OwnerReferences, p.Spec.RestartPolicy = []metav1.OwnerReference{controller("Job", "migrate")}, v1.RestartPolicyNever
+					p.Status.ContainerStatuses[0].Ready = false
+					p.Status.ContainerStatuses[0].State = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{Reason: "Completed", FinishedAt: metav1.NewTime(v.Time.Add(-time.Minute))}}
+					p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, v1.ContainerStatus{Name: "istio-proxy", Ready: true, State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: p.CreationTimestamp}}})
+					p.Spec.Containers = append(p.Spec.Containers, v1.Container{Name: "istio-proxy", Image: "proxy"})
+					p.Status.Conditions[1].Status = v1.ConditionFalse
+				})
+			},
+			[]string{"shop/migrate-x", "sibling-not-ready", "Container main is done (exit code 0), and container istio-proxy of the same pod runs on"},
+			[]string{"out of service because of container main", "job shop/migrate"},
+		},
+		{
+			"a CronJob whose last job is still active", func(v village) {
+				tick := batchv1.CronJob{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "CronJob"}, ObjectMeta: v.meta("tick"), Spec: batchv1.CronJobSpec{ConcurrencyPolicy: batchv1.ForbidConcurrent}}
+				tick.Status.Active = []v1.ObjectReference{{Name: "tick-1"}}
+				v.add(tick)
+				v.job("tick-1", controller("CronJob", "tick"))
+				v.pod("tick-1-x", true, "", func(p *v1.Pod) { p.OwnerReferences = []metav1.OwnerReference{controller("Job", "tick-1")} })
+				v.event("CronJob", "tick", "JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid")
+			},
+			[]string{"cronjob shop/tick", "NotServing", "job tick-1 is still active, and concurrencyPolicy is Forbid"},
+			nil,
+		},
+		{
+			"a claim that nothing makes a volume for", func(v village) {
+				class := "fast"
+				v.add(v1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}, ObjectMeta: v.meta("data"), Spec: v1.PersistentVolumeClaimSpec{StorageClassName: &class}, Status: v1.PersistentVolumeClaimStatus{Phase: v1.ClaimPending}})
+			},
+			[]string{"persistentvolumeclaim shop/data", "volume-unbound", `asks for the StorageClass "fast", which does not exist`},
+			nil,
+		},
+		{
+			"a pod that was evicted, and is gone, and one that was deleted", func(v village) {
+				v.event("Pod", "web-1", "Evicted", "The node was low on resource: memory. ")
+				v.event("Pod", "web-2", "Killing", "Stopping container main")
+			},
+			[]string{"Over by now:\nshop/web-1", "Evicted", "evicted-memory"},
+			[]string{"web-2"},
+		},
+		{
+			"a slow start that is over", func(v village) {
+				v.pod("web-1", true, "", func(p *v1.Pod) {
+					p.Spec.Containers[0].ReadinessProbe = &v1.Probe{FailureThreshold: 3, PeriodSeconds: 10, ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{}}}
+					p.Status.Conditions[1].LastTransitionTime = metav1.NewTime(v.Time.Add(-5 * time.Minute))
+				})
+				v.event("Pod", "web-1", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503")
+			},
+			[]string{"The only pod is well or done."},
+			[]string{"NotReady"},
+		},
+		{
+			"a client of a Service that selects nothing", func(v village) {
+				v.pod("web-1", false, "dial tcp 10.43.0.9:5432: connect: connection refused (db:5432)", nil)
+				v.pod("web-2", false, "dial tcp 10.43.0.9:5432: connect: connection refused (db:5432)", nil)
+				v.pod("db-1", true, "", nil)
+				v.service("db", 5432, map[string]string{"app": "dbx"})
+			},
+			[]string{"service shop/db", "takes down shop/web-1, shop/web-2"},
+			[]string{"shop/web-1   ", "shop/web-2   "},
 		},
 		{
 			"a restart of two days ago, and today's trouble", func(v village) {

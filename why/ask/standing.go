@@ -39,6 +39,7 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	if q, err = q.within(l); err != nil {
 		return nil, err
 	}
+	l.kinds[unscheduled] = waiting
 	each(asked, func(i int, node string) { lists[i], errs[i] = q.unspoken(ctx, node) })
 	for i := len(asked); i < len(missing); i++ {
 		q.unheard(missing[i])

@@ -21,6 +21,9 @@ var surveyed = []string{"node", "deployment", "replicaset", "statefulset", "daem
 // workloads are those whose status tells whether they are short of pods.
 var workloads = []string{"deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob"}
 
+// unscheduled stands in lists for the pods without a node, where no others were listed.
+const unscheduled = "unscheduled pod"
+
 // mostSurveyed is how many workloads and how many Services are asked about for one question.
 const mostSurveyed = 200
 
@@ -39,10 +42,13 @@ func (q *question) survey(ctx context.Context, l lists, pods []answer.Answer) ([
 	asked := *q
 	asked.given, asked.top = givenBy(pods), false
 	s := &survey{question: &asked, lists: l, pods: pods}
+	defer s.victims()
 	s.nodesLost()
 	if l.isWhole("pod") || l.kinds["pod"] == nil { // in a dump without all pods none is known to be missing
 		s.workloads(ctx)
 		s.services(ctx)
+		s.claims(ctx)
+		s.left(ctx)
 	}
 	if s.more > 0 {
 		return s.found, &PartialError{Missing: []Missing{{Who: fmt.Sprintf("%d more workloads and Services", s.more), Err: fmt.Errorf("too many are short of pods (%d were asked about)", mostSurveyed)}}}
@@ -218,4 +224,58 @@ func (s *survey) unready(o *v1.Service, a answer.Answer) {
 
 func takesDown(a *answer.Answer, i int, hop answer.Hop) {
 	a.Verdicts[i].TakesDown = append(a.Verdicts[i].TakesDown, hop)
+}
+
+// claims tells of volume claims that are not bound and that no pod waits for: a pod that does tells of them.
+func (s *survey) claims(ctx context.Context) {
+	used := map[[2]string]bool{}
+	for _, p := range slices.Concat(itemsOf[v1.Pod](s.lists, "pod"), itemsOf[v1.Pod](s.lists, unscheduled)) {
+		for _, name := range cluster.ClaimNames(p) {
+			used[[2]string{p.Namespace, name}] = true
+		}
+	}
+	for _, c := range itemsOf[v1.PersistentVolumeClaim](s.lists, "persistentvolumeclaim") {
+		if c.Status.Phase == v1.ClaimBound || used[[2]string{c.Namespace, c.Name}] || cluster.IsNew(c, s.now()) {
+			continue
+		}
+		with := podOf(answer.Subject{Namespace: c.Namespace})
+		with.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name}}}}
+		if a, ok := cluster.ClaimAnswer(c, s.storage(ctx, with), s.now()); ok {
+			s.found = append(s.found, a)
+		}
+	}
+}
+
+// victims notes each pod whose trouble leads to another pod or to a Service with that one, if that is told of.
+func (s *survey) victims() {
+	for i := range s.pods {
+		a := &s.pods[i]
+		for j, v := range a.Verdicts {
+			if len(v.Hops) == 0 {
+				continue
+			}
+			last := v.Hops[len(v.Hops)-1]
+			if of, root := s.rootOf(v, last); of != nil {
+				takesDown(of, root, cluster.Suffers(podOf(a.Subject), a, j, last))
+			}
+		}
+	}
+}
+
+// rootOf is the answer about what a verdict leads to, and the verdict there; nil where that is not told of.
+func (s *survey) rootOf(v answer.Verdict, last answer.Hop) (*answer.Answer, int) {
+	kind, name, all := "Pod", v.Pod, s.pods
+	if name == "" {
+		kind, name, all = "Service", last.Service, s.found
+	}
+	for i := range all {
+		of := &all[i]
+		if of.Subject.Kind != kind || of.Subject.Namespace+"/"+of.Subject.Name != name {
+			continue
+		}
+		if root := cluster.Root(of); root >= 0 {
+			return of, root
+		}
+	}
+	return nil, 0
 }

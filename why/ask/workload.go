@@ -56,6 +56,7 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 		return answer.Answer{}, fmt.Errorf("listing pods: %w", err)
 	}
 	answers, err := q.pods(ctx, list.Items)
+	keptOpen(list.Items, answers)
 	q.heard(ctx, list.Items, answers)
 	q.led(ctx, list.Items, answers)
 	q.inCommon(ctx, answers, list.Items)
@@ -69,6 +70,19 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 	a := cluster.WorkloadAnswer(b.Workload, answers, q.now())
 	q.turnedAway(ctx, b, &a)
 	return a, err
+}
+
+// keptOpen tells in the answers about pods of Jobs which containers keep these from being complete.
+func keptOpen(pods []v1.Pod, answers []answer.Answer) {
+	byUID := map[types.UID]*v1.Pod{}
+	for i := range pods {
+		byUID[pods[i].UID] = &pods[i]
+	}
+	for i := range answers {
+		if p := byUID[answers[i].Subject.UID]; p != nil {
+			cluster.KeptOpen(&answers[i], p)
+		}
+	}
 }
 
 // behind reads a workload.
@@ -147,11 +161,46 @@ func (q *question) cronJob(ctx context.Context, name string) ([]answer.Answer, e
 	}
 	own := slices.DeleteFunc(jobs.Items, func(j batchv1.Job) bool { return !metav1.IsControlledBy(&j, o) })
 	if len(own) == 0 {
-		return []answer.Answer{cluster.CronJobAnswer(o, nil, q.now())}, nil
+		a := cluster.CronJobAnswer(o, nil, q.now())
+		q.missed(ctx, o, nil, &a)
+		return []answer.Answer{a}, nil
 	}
 	newest := slices.MaxFunc(own, func(a, b batchv1.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	last, err := q.standsFor(ctx, job(&newest))
-	return []answer.Answer{cluster.CronJobAnswer(o, &last, q.now())}, err
+	a := cluster.CronJobAnswer(o, &last, q.now())
+	q.missed(ctx, o, &newest, &a)
+	return []answer.Answer{a}, err
+}
+
+// missed tells of runs that a CronJob misses by the words of its controller, of the time since its newest job began (of
+// k8s.io/kubernetes pkg/controller/cronjob).
+func (q *question) missed(ctx context.Context, o *batchv1.CronJob, newest *batchv1.Job, a *answer.Answer) {
+	events, err := q.client.CoreV1().Events(q.space).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(o.UID)).String()})
+	if err != nil {
+		return
+	}
+	began := o.CreationTimestamp.Time
+	if newest != nil {
+		began = newest.CreationTimestamp.Time
+	}
+	for i := range events.Items {
+		e := &events.Items[i]
+		first, last := e.FirstTimestamp.Time, e.LastTimestamp.Time
+		if !last.After(began) {
+			continue
+		}
+		if first.Before(began) {
+			first = began
+		}
+		switch {
+		case e.Reason == "JobAlreadyActive" && newest != nil && len(o.Status.Active) > 0:
+			cluster.MissesRuns(a, newest.Name, e.Message, first, last)
+			return
+		case slices.Contains([]string{"MissSchedule", "TooManyMissedTimes", "UnparseableSchedule", "InvalidSchedule", "UnknownTimeZone"}, e.Reason):
+			cluster.MissesRuns(a, "", e.Message, first, last)
+			return
+		}
+	}
 }
 
 // asksOfNodes says in words what a pod asks of its node.

@@ -2,11 +2,13 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -63,4 +65,25 @@ func (w Workload) noJob(c *batchv1.CronJob) answer.Verdict {
 		return unknown(fmt.Sprintf("Its last job was due at %s, did not end well, and is not kept: failedJobsHistoryLimit says how many are.", prose.Clock(due.Time)), "", w.describe())
 	}
 	return f
+}
+
+// MissesRuns adds to the answer about a CronJob that it misses runs: words are those of its controller, first and last
+// heard then. active is the job that keeps others from starting; empty where none does.
+func MissesRuns(a *answer.Answer, active, words string, first, last time.Time) {
+	w := Workload{Subject: a.Subject}
+	f := unknown(fmt.Sprintf("Its controller missed runs, last at %s: %s.", prose.Clock(last), strings.TrimSuffix(prose.Brief(words, kept), ".")), "", w.describe())
+	if active != "" {
+		f = unknown(fmt.Sprintf("No job has been started since %s: job %s is still active, and concurrencyPolicy is Forbid.", prose.Clock(first), active),
+			"Nothing shows why that job takes so long.",
+			kubectl.Inspect("see what it does", kubectl.Command(a.Subject.Namespace, "logs job/%s --tail=20", active)),
+			answer.Fix{Text: "bound its time with activeDeadlineSeconds of the job template, if it may be ended", Command: w.kubectl("edit %s %s"), Risk: answer.Safe})
+	}
+	own := single(a.Subject, a.AsOf, answer.NotServing, "it misses runs", f)
+	own.Symptoms[0].First, own.Symptoms[0].Last = first, last
+	if active != "" {
+		own.Symptoms[0].Last = a.AsOf
+	}
+	own.Journal = a.Journal
+	own.Join(a)
+	*a = own
 }

@@ -2,7 +2,7 @@
 // that nodes gave about pods. It never sees a fact, so it runs wherever an answer is
 // read.
 //
-//	pending.go    why a pod has no node yet; claims.go, volumes.go, taints.go and
+//	pending.go    why a pod has no node yet; claims.go (claim.go: one alone), volumes.go, taints.go and
 //	              node_labels.go, what is around it
 //	node_lost.go  pods of which no node knows, and those whose node lets nothing be heard
 //	node_unreachable.go  a node that the API server cannot reach; short.go, objects that lack pods

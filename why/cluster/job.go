@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
@@ -85,7 +86,8 @@ func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) (an
 		hop.Cause = answer.InitWaiting
 	}
 	if i := Root(a); i >= 0 {
-		if !slices.Contains(done, a.Verdicts[i].Container) || a.Verdicts[i].Cause != answer.AppExitSuccess && a.Verdicts[i].Cause != answer.SiblingNotReady {
+		ended := []answer.Cause{answer.AppExitSuccess, answer.SiblingNotReady, answer.CauseUnknown} // unknown who ended it: its exit code is 0
+		if !slices.Contains(done, a.Verdicts[i].Container) || !slices.Contains(ended, a.Verdicts[i].Cause) {
 			return answer.Hop{}, false
 		}
 		hop.Chain = a.Verdicts[i].Chain
@@ -97,4 +99,29 @@ func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) (an
 		{Text: fmt.Sprintf("if container %s is there for the others alone, make it an init container with restartPolicy Always, in a new Job: such a one is ended when they are done; else wait until its work is done, too", strings.Join(on, ", ")), Risk: answer.Restarts},
 	}
 	return hop, true
+}
+
+// KeptOpen reports in the answer about a pod of a Job that the Job is not complete because a container of the pod runs
+// on. An answer about any other pod stays as it is.
+func KeptOpen(a *answer.Answer, pod *v1.Pod) {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || owner.Kind != "Job" || pod.DeletionTimestamp != nil {
+		return
+	}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: owner.Name}}
+	hop, ok := RunsOn(job, pod, a, answer.Verdict{})
+	if !ok {
+		return
+	}
+	on := slices.IndexFunc(pod.Status.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.State.Running != nil })
+	v := answer.Verdict{
+		Cause: answer.SiblingNotReady, Certainty: answer.Recorded, Container: pod.Status.ContainerStatuses[on].Name,
+		Text: hop.Text, Chain: hop.Chain, Fixes: hop.Fixes,
+	}
+	s := answer.Symptom{Kind: answer.NotReady, Count: 1, Last: a.AsOf, Text: "Job " + owner.Name + " is kept open"}
+	if i := Root(a); i >= 0 {
+		s.First = a.Symptoms[i].First
+	}
+	a.Symptoms, a.Verdicts = nil, nil
+	a.Put(s, v)
 }

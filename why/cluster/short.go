@@ -64,3 +64,15 @@ func ClosedService(o *v1.Service) answer.Hop {
 		Text: "The Service has no endpoints.",
 	}
 }
+
+// LeftBadly reports whether a pod that is gone was evicted, failed, did not start or was restarted before. Who deleted one
+// that was well did no harm.
+func LeftBadly(a *answer.Answer) bool {
+	return slices.ContainsFunc(a.Symptoms, func(s answer.Symptom) bool {
+		switch s.Kind {
+		case answer.Evicted, answer.Failed, answer.NotStarting, answer.Restarted:
+			return true
+		}
+		return false
+	})
+}

@@ -1,6 +1,7 @@
 package fromapi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -52,6 +53,38 @@ func Departed(namespace, name string, events []v1.Event, now time.Time, asked As
 	d.leaves(newest)
 	asked.Reason += "; of a pod that is gone these are its events of the last hour"
 	return explain(d.history(), now, asked), true
+}
+
+// Left is a pod that went, as events tell.
+type Left struct {
+	Namespace, Name string
+	UID             types.UID
+	Node            string // empty where no kubelet said anything
+	Last            time.Time
+}
+
+// LeftSince returns the pods that do not exist and of which events tell since a time, the newest first.
+func LeftSince(events []*v1.Event, exists func(namespace, name string) bool, since time.Time) []Left {
+	by := map[types.UID]*Left{}
+	for _, e := range events {
+		of := e.InvolvedObject
+		at := reported.Read(e).Last
+		if of.Kind != "Pod" || of.UID == "" || at.Before(since) || exists(of.Namespace, of.Name) {
+			continue
+		}
+		if by[of.UID] == nil {
+			by[of.UID] = &Left{Namespace: of.Namespace, Name: of.Name, UID: of.UID}
+		}
+		one := by[of.UID]
+		one.Node = cmp.Or(e.Source.Host, one.Node)
+		one.Last = latest(at, one.Last)
+	}
+	var all []Left
+	for _, one := range by {
+		all = append(all, *one)
+	}
+	slices.SortFunc(all, func(a, b Left) int { return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.UID, b.UID)) })
+	return all
 }
 
 // departed is a pod of which nothing is left but events: what is known of it are its name, its

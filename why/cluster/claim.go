@@ -1,0 +1,35 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
+)
+
+// ClaimAnswer answers about a volume claim that is not bound. ok is false for one that is, and for one whose volume is
+// made only with the first pod that uses it.
+func ClaimAnswer(claim *v1.PersistentVolumeClaim, s Storage, now time.Time) (a answer.Answer, ok bool) {
+	class := claim.Spec.StorageClassName
+	awaits := s.Classes != nil && class != nil && slices.ContainsFunc(s.Classes.Items, func(c storagev1.StorageClass) bool {
+		return c.Name == *class && c.VolumeBindingMode != nil && *c.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
+	})
+	words := s.waits(claim)
+	if words == "" || awaits && claim.Status.Phase != v1.ClaimLost && claim.Spec.VolumeName == "" {
+		return a, false
+	}
+	since := claim.CreationTimestamp.Time
+	f := answer.Verdict{
+		Cause: answer.VolumeUnbound, Rule: "not-scheduled", Certainty: answer.Inferred, Text: fmt.Sprintf("Claim %q %s.", claim.Name, words),
+		Fixes: append([]answer.Fix{kubectl.Inspect("see the claims", kubectl.Command(claim.Namespace, "get pvc,pv,storageclass"))}, s.volumeSteps(claim)...),
+	}
+	a = single(answer.Subject{Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}, now, answer.Pending, "it has no volume, since "+prose.Span(max(now.Sub(since), 0)), f)
+	a.Symptoms[0].First = since
+	return a, true
+}
