@@ -34,6 +34,7 @@ const ground = "redact"
 
 var rooms = []room{
 	{dir: ground, pure: true},
+	{dir: "shell", pure: true},
 	{dir: "fact", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource"}},
 	{dir: "health", pure: true, imports: []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/utils", module + "fact",
@@ -49,15 +50,15 @@ var rooms = []room{
 	}},
 	{dir: "demo", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/kubernetes", "sigs.k8s.io/yaml", module + "paint", module + "why/answer", module + "why/prose"}},
 	{dir: "demo/actor"},
-	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "logline", module + "health", module + "knowledge", module + "mesh", module + "why/answer", module + "why/history", module + "why/kubectl", module + "why/mounts", module + "why/prose", module + "why/words"}},
+	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "logline", module + "health", module + "knowledge", module + "mesh", module + "shell", module + "why/answer", module + "why/history", module + "why/kubectl", module + "why/mounts", module + "why/prose", module + "why/words"}},
 	{dir: "why/history", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
-	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "knowledge", module + "logline", module + "health", module + "why/answer", module + "why/kubectl", module + "why/mounts", module + "why/netpol", module + "why/prose", module + "why/words"}},
+	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "knowledge", module + "logline", module + "health", module + "shell", module + "why/answer", module + "why/kubectl", module + "why/mounts", module + "why/netpol", module + "why/prose", module + "why/words"}},
 	{dir: "why/common", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why/answer", module + "why/cluster", module + "why/prose"}},
-	{dir: "why/kubectl", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why/answer"}},
+	{dir: "why/kubectl", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "shell", module + "why/answer"}},
 	{dir: "why/mounts", pure: true, imports: []string{"k8s.io/api"}},
 	{dir: "why/netpol", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery"}},
 	{dir: "why/answer", pure: true, imports: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", module + "fact", module + "knowledge", module + "logline", module + "why/prose", module + "why/words"}},
-	{dir: "knowledge", imports: []string{"go.yaml.in/yaml/v3"}},
+	{dir: "knowledge", imports: []string{"go.yaml.in/yaml/v3", module + "shell"}},
 	{dir: "why/words", pure: true, imports: []string{module + "logline", module + "knowledge"}},
 	{dir: "why/prose", pure: true},
 	{dir: "lint", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "sigs.k8s.io/yaml", "go.yaml.in/yaml/v3", module + "fact", module + "health"}},
@@ -84,12 +85,12 @@ var rooms = []room{
 	{dir: "why/dump", imports: []string{"github.com/klauspost/compress", "go.yaml.in/yaml/v3", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/yaml", module + "why/record"}},
 	{dir: "why/mcp", imports: []string{"github.com/modelcontextprotocol/go-sdk/mcp", module + "fact", module + "journal", module + "why"}},
 	{dir: "why/ask", imports: []string{
-		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "fact", module + "journal", module + "knowledge", module + "why",
+		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "fact", module + "journal", module + "knowledge", module + "shell", module + "why",
 	}},
 	// Of the client: nothing that only Linux has, and nothing of a node.
 	{dir: "why/command", imports: []string{
 		"github.com/modelcontextprotocol/go-sdk/mcp", "github.com/spf13/cobra", "go.yaml.in/yaml/v3", "k8s.io/cli-runtime", "k8s.io/client-go", "sigs.k8s.io/yaml",
-		module + "exit", module + "paint", module + "journal", module + "knowledge", module + "web", module + "why",
+		module + "exit", module + "paint", module + "journal", module + "knowledge", module + "shell", module + "web", module + "why",
 	}},
 	{dir: "exit", imports: []string{module + "paint"}},
 	{dir: "paint", imports: []string{"golang.org/x/term"}},
@@ -115,7 +116,7 @@ var rooms = []room{
 	{dir: "front/uplink", imports: []string{"google.golang.org/grpc", "k8s.io/apimachinery", module + "fact", module + "front/link", module + "journal", module + "why"}},
 	{dir: "front", imports: []string{"google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "front/link", module + "why"}},
 	{dir: "front/door", imports: []string{
-		"github.com/modelcontextprotocol/go-sdk/mcp", "github.com/prometheus/client_golang", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "front", module + "web", module + "why",
+		"github.com/modelcontextprotocol/go-sdk/mcp", "github.com/prometheus/client_golang", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "front", module + "shell", module + "web", module + "why",
 	}},
 	{dir: "front/archive", imports: []string{
 		"github.com/jackc/pgx/v5", "github.com/klauspost/compress", "k8s.io/apimachinery/pkg/types", "modernc.org/sqlite", module + "fact", module + "front",

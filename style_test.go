@@ -83,3 +83,48 @@ func beginsLarge(text string) bool {
 	first := []rune(word + "x")[0]
 	return unicode.IsUpper(first) && !strings.ContainsFunc(strings.TrimPrefix(word, string(first)), unicode.IsUpper)
 }
+
+// What people copy into a shell is written by package shell, which quotes what comes from outside: no command is put
+// together by hand.
+func TestCommandsAreQuoted(t *testing.T) {
+	set := token.NewFileSet()
+	byHand := func(e ast.Expr) bool {
+		switch e := e.(type) {
+		case *ast.BinaryExpr:
+			return e.Op == token.ADD
+		case *ast.CallExpr:
+			name, _ := e.Fun.(*ast.SelectorExpr)
+			return name != nil && name.Sel.Name == "Sprintf"
+		}
+		return false
+	}
+	report := func(e ast.Expr) {
+		if byHand(e) {
+			t.Errorf("%s: write this command by kubectl.Command or shell.Linef", set.Position(e.Pos()))
+		}
+	}
+	for _, dir := range []string{"why", "why/cluster", "why/ask", "why/common", "why/kubectl", "why/suggest", "why/answer", "why/command"} {
+		for _, path := range goFiles(t, dir) {
+			file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.KeyValueExpr:
+					if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Command" {
+						report(n.Value)
+					}
+				case *ast.CallExpr:
+					name, ok := n.Fun.(*ast.SelectorExpr)
+					switch {
+					case !ok || len(n.Args) == 0:
+					case name.Sel.Name == "Line", strings.EqualFold(name.Sel.Name, "Inspect"):
+						report(n.Args[len(n.Args)-1])
+					}
+				}
+				return true
+			})
+		}
+	}
+}

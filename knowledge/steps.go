@@ -3,6 +3,8 @@ package knowledge
 import (
 	"regexp"
 	"strings"
+
+	"whylet.dev/whylet/shell"
 )
 
 // verb is what a step of one kind needs.
@@ -64,19 +66,14 @@ func Fill(text string, slots map[string]string) string {
 	})
 }
 
-// harmless fits what a shell takes as it stands.
-var harmless = regexp.MustCompile(`^[\w.,:@%+=/-]+$`)
-
 // FillCommand puts the values of slots into a command line, in quotes where a shell would read more into them: what a
 // log says may be anything.
 func FillCommand(command string, slots map[string]string) string {
 	quoted := map[string]string{}
 	for name, value := range slots {
-		value = strings.TrimLeft(value, "-") // no option
-		if !harmless.MatchString(value) {
-			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		if value != "" {
+			quoted[name] = string(shell.Words(value))
 		}
-		quoted[name] = value
 	}
 	return Fill(command, quoted)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/words"
@@ -55,7 +56,7 @@ func (h *inquiry) advice(f *finding, container, said string, m knowledge.Hit) (f
 		}
 		s.Text, s.Command = knowledge.Fill(s.Text, slots), knowledge.FillCommand(s.Command, slots)
 		if s.Kubectl != "" {
-			s.Command = h.kubectl("%s", knowledge.FillCommand(s.Kubectl, slots))
+			s.Command = h.kubectl("%s", shell.Line(knowledge.FillCommand(s.Kubectl, slots)))
 		}
 		fix := verbs[s.Do](h, counsel{Step: s, container: container, said: said, slots: m.Slots})
 		fix.Risk = answer.Risk(cmp.Or(s.Risk, string(fix.Risk)))
@@ -70,7 +71,7 @@ func (h *inquiry) advice(f *finding, container, said string, m knowledge.Hit) (f
 // look runs a command that changes nothing, on the node where the command says so.
 func look(h *inquiry, c counsel) answer.Fix {
 	if command, onNode := strings.CutSuffix(c.Command, "   # on the node"); onNode {
-		return kubectl.OnNode(c.Text, command)
+		return kubectl.OnNode(c.Text, shell.Line(command))
 	}
 	return h.inspect(c.Text, c.Command)
 }
@@ -227,16 +228,16 @@ func allowServiceAccount(_ *inquiry, c counsel) answer.Fix {
 	if group := c.slots["group"]; group != "" {
 		resource += "." + group
 	}
-	kind, scope := "role", ""
+	kind, scope := "role", shell.Line("")
 	if in == "" {
 		kind = "clusterrole"
 	} else {
-		scope = fmt.Sprintf("-n %s ", in)
+		scope = shell.Linef("-n %s ", in)
 	}
 	name := account + "-" + verb
 	return answer.Fix{
 		Text:    fmt.Sprintf("let service account %s/%s %s %s, if it is to: here, or among what the program's own manifests give it", space, account, verb, resource),
-		Command: fmt.Sprintf("kubectl %screate %s %s --verb=%s --resource=%s && kubectl %screate %sbinding %s --%s=%s --serviceaccount=%s:%s", scope, kind, name, verb, resource, scope, kind, name, kind, name, space, account),
+		Command: string(shell.Linef("kubectl %screate %s %s --verb=%s --resource=%s && kubectl %screate %sbinding %s --%s=%s --serviceaccount=%s:%s", scope, kind, name, verb, resource, scope, kind, name, kind, name, space, account)),
 		Risk:    answer.Safe,
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/mounts"
@@ -45,7 +46,7 @@ func (h *inquiry) configuredBy(v *answer.Verdict) {
 	}
 	command := h.kubectl("get pod %s -o yaml", h.Pod.Name)
 	if len(maps) > 0 {
-		command = h.kubectl("get configmap %s -o yaml --ignore-not-found", strings.Join(maps, " ")) // an optional one may be missing
+		command = h.kubectl("get configmap %s -o yaml --ignore-not-found", shell.Words(maps...)) // an optional one may be missing
 	}
 	v.Fixes = append(v.Fixes, kubectl.Inspect(fmt.Sprintf("compare its words with what configures container %s: %s", c.Name, prose.Some(all)), command).As(answer.StepCompare, nil))
 }

@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/kubectl"
@@ -316,7 +317,7 @@ func (h *inquiry) unseen(run *history.Run) []finding {
 
 // letGoOn lets a stopped process go on.
 func letGoOn(pid int) answer.Fix {
-	f := kubectl.OnNode("let it go on", fmt.Sprintf("kill -CONT %d", pid))
+	f := kubectl.OnNode("let it go on", shell.Linef("kill -CONT %d", pid))
 	f.Risk = answer.Safe
 	return f
 }

@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/kubectl"
@@ -23,14 +24,15 @@ func (h *inquiry) kubectl(format string, args ...any) string {
 }
 
 // inside returns the step that runs a command in a container, which changes nothing.
-func (h *inquiry) inside(text, container, command string) answer.Fix {
+func (h *inquiry) inside(text, container string, command shell.Line) answer.Fix {
 	return kubectl.Exec(text, h.Pod.Namespace, h.Pod.Name, container, command)
 }
 
-// timed is the same of a command whose time is to be measured.
-func (h *inquiry) timed(text, container, command string) answer.Fix {
-	f := h.inside(text, container, command)
-	f.Command = "time " + f.Command
+// timed has the time measured that a step's command takes.
+func timed(f answer.Fix) answer.Fix {
+	if f.Command != "" {
+		f.Command = "time " + f.Command
+	}
 	return f
 }
 
@@ -116,7 +118,9 @@ func (h *inquiry) hardlyUp(name string) bool {
 }
 
 // why asks about this pod again.
-func (h *inquiry) why(flags string) string { return h.kubectl("why pod/%s %s", h.Pod.Name, flags) }
+func (h *inquiry) why(flags string) string {
+	return h.kubectl("why pod/%s %s", h.Pod.Name, shell.Line(flags))
+}
 
 func (h *inquiry) inspect(text, command string) answer.Fix {
 	return kubectl.Inspect(text, command)
@@ -135,7 +139,7 @@ func (h *inquiry) limitsFix(text string) answer.Fix {
 
 // logsFix shows a run's last words.
 func (h *inquiry) logsFix(run *history.Run) []answer.Fix {
-	previous := ""
+	previous := shell.Line("")
 	if run.Exit != nil {
 		previous = " -p"
 	}
@@ -167,7 +171,7 @@ func (h *inquiry) kernelFix() answer.Fix {
 func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 	fixes := []answer.Fix{}
 	if ev := p.last.Evidence; ev != nil && ev.Handler == fact.HTTPGet && ev.Target != "" && !(p.mode == answered && words.Told(ev.Output) != "") {
-		fixes = append(fixes, h.inside("ask the same from inside", p.run.Container, "wget -S -O- "+prose.Brief(ev.Target, 100)))
+		fixes = append(fixes, h.inside("ask the same from inside", p.run.Container, shell.Linef("wget -S -O- %s", prose.Brief(ev.Target, 100))))
 	}
 	if p.mode == answered && !p.worked() {
 		switch ev := p.last.Evidence; {

@@ -11,6 +11,7 @@ import (
 
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/redact"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
@@ -76,10 +77,10 @@ func (h *inquiry) givenVariables(f *finding, c *v1.Container, said string) (all 
 
 // givenFrom says where the value of a variable is from that words name.
 func (h *inquiry) givenFrom(f *finding, e *v1.EnvVar, missed bool) string {
-	see := func(kind, name, key, rest string) string {
+	see := func(kind, name, key string, rest shell.Line) string {
 		f.fixes = append([]answer.Fix{h.inspect(
 			fmt.Sprintf("see the value that %s has, and whether a blank or a line end is at its end", e.Name),
-			h.kubectl(`get %s %s -o jsonpath='{.data.%s}'%s | od -c | tail -n 5`, strings.ToLower(kind), name, strings.ReplaceAll(key, ".", `\.`), rest),
+			h.kubectl(`get %s %s -o jsonpath=%s%s | od -c | tail -n 5`, strings.ToLower(kind), name, "{.data."+strings.ReplaceAll(key, ".", `\.`)+"}", rest),
 		).About(e.Name)}, f.fixes...)
 		return fmt.Sprintf("Variable %s is key %s of %s %s.", e.Name, key, kind, name)
 	}

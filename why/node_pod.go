@@ -6,6 +6,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -35,7 +36,7 @@ func (h *inquiry) away() []trouble {
 		f := o.finding(h.now, last, h.Facts)
 		f.text += " While a node does not report, the control plane calls it and its pods Unknown or not Ready."
 		if h.Object != nil && h.Object.Spec.NodeName != "" {
-			f.fixes = []answer.Fix{h.inspect("see what else the node remembers", "kubectl why node/"+h.Object.Spec.NodeName)}
+			f.fixes = []answer.Fix{h.inspect("see what else the node remembers", kubectl.Command("", "why node/%s", h.Object.Spec.NodeName))}
 		}
 		all = append(all, trouble{s, func(id string) answer.Verdict { return f.verdict(id, "", nil) }})
 	}

@@ -139,7 +139,7 @@ func (h *inquiry) refusal(at *fact.Fact, b fact.Refused) finding {
 		}
 		see := "kubectl get nodes"
 		if h.Object != nil && h.Object.Spec.NodeName != "" {
-			see = "kubectl why node/" + h.Object.Spec.NodeName
+			see = kubectl.Command("", "why node/%s", h.Object.Spec.NodeName)
 		}
 		f.fixes = []answer.Fix{h.inspect("see how the node is, and which pods went for it", see)}
 	case strings.HasPrefix(b.Reason, "OutOf"):

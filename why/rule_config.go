@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
@@ -231,11 +232,11 @@ func (p *probing) failedBefore(start time.Time) time.Time {
 
 func (h *inquiry) changeFixes(c change) []answer.Fix {
 	if c.name != "" {
-		object := strings.ToLower(c.object) + " " + c.name
+		object := shell.Words(strings.ToLower(c.object), c.name)
 		return []answer.Fix{
 			h.inspect("see what it is now", h.kubectl("get %s -o yaml", object)),
 			{Text: "put back what was there before, if the change was not meant", Command: h.kubectl("edit %s", object), Risk: answer.Restarts},
 		}
 	}
-	return []answer.Fix{h.inspect("see what changed", "whylet journal list "+h.Pod.Name+" --kind SpecSeen -o json"), h.specFix("take the change back, if it was not meant")}
+	return []answer.Fix{h.inspect("see what changed", string(shell.Linef("whylet journal list %s --kind SpecSeen -o json", h.Pod.Name))), h.specFix("take the change back, if it was not meant")}
 }

@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -63,7 +64,7 @@ func probeFilesLimit(p *probing) *finding {
 		return f
 	}
 	f.chain = p.chain(at)
-	f.fixes[0] = kubectl.OnNode("see what it has open", fmt.Sprintf("ls -l /proc/%d/fd", full.PID))
+	f.fixes[0] = kubectl.OnNode("see what it has open", shell.Linef("ls -l /proc/%d/fd", full.PID))
 	here, _ := p.listeners(look)
 	waits := slices.ContainsFunc(here, func(l fact.Listener) bool { return l.Backlog > 0 })
 	if said != "" || waits && f.cause != answer.AppUnhealthy {

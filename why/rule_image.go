@@ -6,6 +6,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -43,7 +44,7 @@ func imageUnreachable(c notStarted) *finding {
 	if c.reason != "RegistryUnavailable" && !c.says(knowledge.RegistryAway) {
 		return nil
 	}
-	return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: its registry does not answer"+colon(prose.Last(c.message, kept)), kubectl.OnNode("ask the registry from the node", "curl -sI https://"+registryOf(fact.Of[fact.ImageFailed](c.fact).Image)+"/v2/"), loadImage)
+	return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: its registry does not answer"+colon(prose.Last(c.message, kept)), kubectl.OnNode("ask the registry from the node", shell.Linef("curl -sI https://%s/v2/", registryOf(fact.Of[fact.ImageFailed](c.fact).Image))), loadImage)
 }
 
 var loadImage = answer.Fix{Text: "load it onto the node by hand, where there is an archive of it", Risk: answer.Safe}

@@ -8,6 +8,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -47,7 +48,7 @@ func (h *inquiry) lostSetting(f *finding, container, said string) bool {
 			f.because = append(f.because, fmt.Sprintf("Variable %s is in the env of container %s, and does not reach the process that wants it.", e.Name, c.Name))
 			f.fixes = append([]answer.Fix{h.inside(
 				"see which of its processes have it: a start script may drop it, and a server give its workers an environment of their own (clear_env of php-fpm, env of nginx)",
-				c.Name, fmt.Sprintf("sh -c 'grep -lz ^%s= /proc/[0-9]*/environ'", e.Name),
+				c.Name, shell.Linef("sh -c %s", string(shell.Linef("grep -lz ^%s= /proc/[0-9]*/environ", e.Name))),
 			).About(e.Name)}, f.fixes...)
 			return true
 		}

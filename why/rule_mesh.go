@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/mesh"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
 )
@@ -181,7 +182,7 @@ func probeNotRewritten(p *probing) *finding {
 		text: fmt.Sprintf("The probe of container %s (%s) is not rewritten: it goes through the sidecar %s, which demands mutual TLS, and the node has no identity in the mesh.",
 			p.run.Container, p.mesh, mesh.SidecarOf(in)),
 		fixes: []answer.Fix{
-			p.h.inspect("go through the checks of the mesh", fmt.Sprintf("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace)),
+			p.h.inspect("go through the checks of the mesh", string(shell.Linef("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace))),
 			{Text: "create the pod again while the mesh's webhook runs, and without an annotation that turns rewriting off", Risk: answer.Restarts},
 		},
 	}
@@ -210,13 +211,13 @@ func probeNoSidecar(p *probing) *finding {
 		p.run.Container, p.mesh, name, cmp.Or(state, "does not answer on its port"))
 	f.fixes = []answer.Fix{
 		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s%s", p.h.Pod.Name, name, previous(facts))),
-		p.h.inspect("go through the checks of the mesh", fmt.Sprintf("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace)),
+		p.h.inspect("go through the checks of the mesh", string(shell.Linef("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace))),
 	}
 	return f
 }
 
 // previous asks for the logs of the run that ended, where one did.
-func previous(facts []*fact.Fact) string {
+func previous(facts []*fact.Fact) shell.Line {
 	if len(facts) > 0 && facts[0].Body.Kind() == (fact.Exited{}).Kind() {
 		return " --previous"
 	}
@@ -263,7 +264,7 @@ func probeSidecarSaid(p *probing) *finding {
 		cause: answer.MeshSidecarAnswered, weight: certain, certainty: answer.Recorded, chain: p.chain(),
 		text: fmt.Sprintf("The %d was not the application's: the sidecar %s answered the probe of container %s (%s) itself%s.",
 			ev.Status, mesh.SidecarOf(p.mesh.Mesh), p.run.Container, p.mesh, saying(ev.Output)),
-		fixes: []answer.Fix{p.h.inspect("go through the checks of the mesh", fmt.Sprintf("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace))},
+		fixes: []answer.Fix{p.h.inspect("go through the checks of the mesh", string(shell.Linef("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace)))},
 	}
 }
 

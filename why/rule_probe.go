@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
@@ -51,7 +52,7 @@ func probeSidecarAnswered(p *probing) *finding {
 		fixes: p.h.logsFix(p.run),
 	}
 	if c := p.h.Spec(p.run.Container); c != nil && len(c.Ports) > 0 {
-		f.fixes = append([]answer.Fix{p.h.inside("ask the application itself", p.run.Container, fmt.Sprintf("wget -S -O- http://127.0.0.1:%d/", c.Ports[0].ContainerPort))}, f.fixes...)
+		f.fixes = append([]answer.Fix{p.h.inside("ask the application itself", p.run.Container, shell.Linef("wget -S -O- http://127.0.0.1:%d/", c.Ports[0].ContainerPort))}, f.fixes...)
 	}
 	at, look, ok := p.look()
 	if ok && p.appSilent(look) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -15,8 +16,8 @@ import (
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/redact"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -62,7 +63,7 @@ func probeCommandFails(p *probing) *finding {
 	f := &finding{
 		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
 		text:  fmt.Sprintf("The command of %s fails itself, before it asks anything, which says nothing of the application: %s.", p.what(), quote(words.Told(output), kept)),
-		fixes: []answer.Fix{p.h.inside("run it by hand", p.run.Container, p.command())},
+		fixes: []answer.Fix{p.byHand("run it by hand")},
 	}
 	f.fixes = append(f.fixes, p.h.withoutFixes(p.of, output)...)
 	f.fixes = append(f.fixes, p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image"))
@@ -77,7 +78,7 @@ func (p *probing) notRunnable(said string) *finding {
 		text: fmt.Sprintf("The command of %s is there and cannot be run, because what runs it is missing in the image: the interpreter that a script names in its first line, or a program's loader. The runtime says: %s.", p.what(), quote(said, kept)),
 		fixes: []answer.Fix{
 			p.h.specFix("name another program for the probe (of a wrapper script, the program that it would run), or use an image that has the interpreter; httpGet, tcpSocket and grpc need none"),
-			p.h.inside("see its first line", p.run.Container, "head -n 1 "+strings.TrimSuffix(strings.Fields(said)[1], ":")),
+			p.h.inside("see its first line", p.run.Container, shell.Linef("head -n 1 %s", strings.TrimSuffix(strings.Fields(said)[1], ":"))),
 		},
 	}
 }
@@ -233,7 +234,7 @@ func probeCommandLate(p *probing) *finding {
 	return &finding{
 		cause: cause, weight: fair, chain: p.chain(silent),
 		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s%s.", p.what(), prose.Span(p.timeout()), nor),
-		fixes: []answer.Fix{p.h.timed("see how long it takes", p.run.Container, p.command()), p.h.specFix(fmt.Sprintf("make it quicker, or raise %s of container %s (now %d) above that", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout())))},
+		fixes: []answer.Fix{timed(p.byHand("see how long it takes")), p.h.specFix(fmt.Sprintf("make it quicker, or raise %s of container %s (now %d) above that", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout())))},
 	}
 }
 
@@ -258,7 +259,16 @@ func (p *probing) command() string {
 	if p.spec == nil || p.spec.Exec == nil {
 		return prose.Brief(p.last.Evidence.Target, 80)
 	}
-	return kubectl.Quote(p.spec.Exec.Command...)
+	return shell.Quote(p.spec.Exec.Command...)
+}
+
+// byHand returns the step that runs the probe's command in its container. One of several lines is not for a command
+// line: it is in the spec.
+func (p *probing) byHand(text string) answer.Fix {
+	if strings.ContainsFunc(p.command(), unicode.IsControl) {
+		return answer.Fix{Text: fmt.Sprintf("%s (%sProbe.exec.command of container %s)", text, kindWord(p.kind), p.run.Container), Risk: answer.Inspect}
+	}
+	return p.h.inside(text, p.run.Container, shell.Line(p.command()))
 }
 
 // probePath: the application answers 404 where it never answered anything else.
@@ -281,7 +291,7 @@ func probePath(p *probing) *finding {
 		f.because, f.fixes = []string{because}, []answer.Fix{fix}
 		return f
 	}
-	f.fixes = []answer.Fix{p.h.inside("ask for that and other paths from inside", p.run.Container, "wget -S -O- "+p.last.Evidence.Target), p.h.specFix("give " + p.field("path") + " one that the application serves")}
+	f.fixes = []answer.Fix{p.h.inside("ask for that and other paths from inside", p.run.Container, shell.Linef("wget -S -O- %s", p.last.Evidence.Target)), p.h.specFix("give " + p.field("path") + " one that the application serves")}
 	return f
 }
 

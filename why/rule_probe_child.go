@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -293,7 +294,7 @@ func probeProcessStopped(p *probing) *finding {
 		cause: answer.ProcessStopped, weight: weight, chain: p.chain(at),
 		text: fmt.Sprintf("%s of container %s (pid %d on the node) %s: it is alive and never runs, so it cannot answer.", who, p.run.Container, pid, stateWords(state)),
 		fixes: []answer.Fix{
-			kubectl.OnNode("see whether a debugger holds it, or somebody sent SIGSTOP", fmt.Sprintf("grep -E 'State|TracerPid' /proc/%d/status", pid)),
+			kubectl.OnNode("see whether a debugger holds it, or somebody sent SIGSTOP", shell.Linef("grep -E 'State|TracerPid' /proc/%d/status", pid)),
 			letGoOn(pid),
 		},
 	}

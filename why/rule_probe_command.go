@@ -90,7 +90,7 @@ func probeCommandItself(p *probing) *finding {
 		return nil // what crashed after that was asked for nothing
 	case knowledge.Crashed.In(output):
 		f.text = fmt.Sprintf("A program that the command of %s runs crashed (%s), which says nothing of the application.", p.what(), quote(words.Told(output), kept))
-		f.fixes = []answer.Fix{p.h.inside("run it by hand", p.run.Container, p.command()), p.h.specFix(fmt.Sprintf("probe with httpGet, tcpSocket or grpc in place of %s.exec, which need no program in the image", probe))}
+		f.fixes = []answer.Fix{p.byHand("run it by hand"), p.h.specFix(fmt.Sprintf("probe with httpGet, tcpSocket or grpc in place of %s.exec, which need no program in the image", probe))}
 	case knowledge.OtherCookie.In(output), knowledge.OtherCookie.In(complaint) && knowledge.OwnServerAway.In(output):
 		f.chain = p.chain(at)
 		f.text = fmt.Sprintf("The command of %s asks with another Erlang cookie than that of the server of container %s, which turns it away: %s.", p.what(), p.run.Container, quote(words.Told(output), kept))

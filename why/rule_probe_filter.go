@@ -53,7 +53,7 @@ func probeCommandFilter(p *probing) *finding {
 		f.text = fmt.Sprintf("The command of %s looks with grep for what does not come: without that it ends well, and says nothing at all. So it fails whether the application is well or not.", p.what())
 	}
 	probe := kindWord(p.kind) + "Probe"
-	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("correct what the grep of %s.exec.command looks for, or what that asks before it", probe)), p.h.inside("run it by hand, and leave the grep at its end away", p.run.Container, p.command())}
+	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("correct what the grep of %s.exec.command looks for, or what that asks before it", probe)), p.byHand("run it by hand, and leave the grep at its end away")}
 	return f
 }
 
@@ -81,7 +81,7 @@ func (p *probing) filtersAnother() *finding {
 		cause: answer.ProbeCommandFailed, weight: fair, chain: p.chain(at),
 		text: fmt.Sprintf("The command of %s looks with grep for “%s”, which never came; what it put out tells of no trouble: “%s”. Neither does the log of container %s.",
 			p.what(), quote(m[1]+m[2]+m[3], quoted), quote(said, kept), p.run.Container),
-		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("if the application is well, correct what the grep of %sProbe.exec.command looks for, or what that asks before it", kindWord(p.kind))), p.h.inside("run it by hand, and leave the grep away", p.run.Container, p.command())},
+		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("if the application is well, correct what the grep of %sProbe.exec.command looks for, or what that asks before it", kindWord(p.kind))), p.byHand("run it by hand, and leave the grep away")},
 	}
 	return f.possibly() // the application may mean what it says
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -103,7 +104,7 @@ func (p *probing) whereItWaits(look fact.Looked) answer.Fix {
 		dump.Command += " && " + p.h.kubectl("logs %s -c %s --tail=300", p.h.Pod.Name, p.run.Container)
 		return dump
 	}
-	return kubectl.OnNode("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack", look.PID, look.PID))
+	return kubectl.OnNode("see where it waits", shell.Linef("cat /proc/%d/wchan /proc/%d/stack", look.PID, look.PID))
 }
 
 // mayServe is why one whose connections wait to be accepted may be at work all the same; empty where nothing

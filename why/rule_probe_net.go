@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 )
@@ -40,7 +41,7 @@ func probeBlocked(p *probing) *finding {
 	f.text = fmt.Sprintf("Nothing comes back from port %d of the pod: %s.", p.port(), p.how())
 	f.fixes = []answer.Fix{
 		p.h.inspect("see which rules drop it", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'"),
-		p.h.inside("ask from inside, past the network", p.run.Container, fmt.Sprintf("wget -qO- -T 5 http://127.0.0.1:%d/", p.port())),
+		p.h.inside("ask from inside, past the network", p.run.Container, shell.Linef("wget -qO- -T 5 http://127.0.0.1:%d/", p.port())),
 	}
 	if errno := p.last.Evidence.Errno; errno == "EPERM" || errno == "EACCES" {
 		f.weight = strong

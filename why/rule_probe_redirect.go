@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
@@ -20,7 +21,7 @@ func probeRedirected(p *probing) *finding {
 		text: fmt.Sprintf("The application answers %s with a redirect to HTTPS, which the node follows, and there it fails: %s.", p.what(), strings.TrimSuffix(p.how(), ".")),
 		fixes: []answer.Fix{
 			p.h.specFix("have the probe ask by HTTPS, on the port where the application speaks it, or for a path that is not redirected"),
-			p.h.inside("see the redirect", p.run.Container, "wget -S -O- "+prose.Brief(ev.Target, 80)),
+			p.h.inside("see the redirect", p.run.Container, shell.Linef("wget -S -O- %s", prose.Brief(ev.Target, 80))),
 		},
 	}
 }

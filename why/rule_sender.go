@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -39,7 +40,7 @@ func senderSeen(e ending) *finding {
 		return f
 	}
 	f.text = fmt.Sprintf("%s sent %s to the main process of container %s%s; it ended %s. The node did not order it.", prose.Upper(senderWords(b)), signalName(b.Signal), e.run.Container, e.after(), how)
-	f.fixes = append(f.fixes, kubectl.OnNode("see what that process is, if it still runs", fmt.Sprintf("ps -o pid,ppid,user,lstart,args -p %d", b.SenderPID)))
+	f.fixes = append(f.fixes, kubectl.OnNode("see what that process is, if it still runs", shell.Linef("ps -o pid,ppid,user,lstart,args -p %d", b.SenderPID)))
 	return f
 }
 

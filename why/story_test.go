@@ -66,7 +66,12 @@ func TestStories(t *testing.T) {
 			got := head
 			for _, text := range strings.Split(rest, "\n## ") {
 				name, _, _ := strings.Cut(text, "\n")
-				t.Run(name, func(t *testing.T) { got += "## " + strings.TrimRight(retell(t, text), "\n") + "\n\n" })
+				t.Run(name, func(t *testing.T) {
+					got += "## " + strings.TrimRight(retell(t, text, func(s *tale, a answer.Answer) {
+						check(t, a)
+						s.laws(a)
+					}), "\n") + "\n\n"
+				})
 			}
 			got = strings.TrimRight(got, "\n") + "\n"
 			switch {
@@ -83,8 +88,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// retell runs the commands of a story and returns it with the verdicts of now.
-func retell(t *testing.T, text string) string {
+// retell runs the commands of a story, hands over each answer and returns the story with the verdicts of now.
+func retell(t *testing.T, text string, asked func(*tale, answer.Answer)) string {
 	var out strings.Builder
 	var s *tale
 	var pending []func(*tale) // settings of before the pod
@@ -98,8 +103,7 @@ func retell(t *testing.T, text string) string {
 				i++
 			}
 			a := s.ask()
-			check(t, a)
-			s.laws(a)
+			asked(s, a)
 			out.WriteString("----\n" + verdictsOf(a))
 			continue
 		case i == 0, line == "", strings.HasPrefix(line, "#"):

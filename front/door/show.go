@@ -12,6 +12,7 @@ import (
 
 	authn "k8s.io/api/authentication/v1"
 
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/web"
 	"whylet.dev/whylet/web/timeline"
 	"whylet.dev/whylet/why/ask"
@@ -100,7 +101,7 @@ func history(ctx context.Context, w io.Writer, c *ask.Cluster, target ask.Target
 			parts = append(parts, part)
 		}
 	}
-	d := web.Of(answers[0], "kubectl why "+target.String()+" -n "+target.Namespace, parts...)
+	d := web.Of(answers[0], string(shell.Linef("kubectl why %s -n %s", target.String(), target.Namespace)), parts...)
 	d.Page = "page"
 	return web.Write(w, d)
 }

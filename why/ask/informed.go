@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 )
@@ -144,7 +145,7 @@ func advice(pod answer.Subject, container string, m knowledge.Hit) (fixes []answ
 		}
 		f := answer.Fix{Text: knowledge.Fill(s.Text, slots), Command: knowledge.FillCommand(s.Command, slots), Risk: answer.Restarts}
 		if s.Kubectl != "" {
-			f.Command = kubectl.Command(pod.Namespace, "%s", knowledge.FillCommand(s.Kubectl, slots))
+			f.Command = kubectl.Command(pod.Namespace, "%s", shell.Line(knowledge.FillCommand(s.Kubectl, slots)))
 		}
 		if s.Do == "inspect" {
 			f.Risk = answer.Inspect

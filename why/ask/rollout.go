@@ -14,6 +14,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/common"
+	"whylet.dev/whylet/why/kubectl"
 )
 
 // mostSettled is of how many workloads the revisions are read for one question.
@@ -47,7 +48,7 @@ func (q *question) rollout(ctx context.Context, f *common.Finding) []answer.Fix 
 	}
 	return []answer.Fix{{
 		Text:    fmt.Sprintf("go back to revision %d, whose pods do well", before.number),
-		Command: fmt.Sprintf("kubectl -n %s rollout undo %s/%s --to-revision=%d", f.Maker.Namespace, strings.ToLower(f.Maker.Kind), f.Maker.Name, before.number),
+		Command: kubectl.Command(f.Maker.Namespace, "rollout undo %s/%s --to-revision=%d", strings.ToLower(f.Maker.Kind), f.Maker.Name, before.number),
 		Risk:    answer.Restarts,
 	}}
 }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -68,7 +70,7 @@ func (w Workload) have(n int) string {
 
 // kubectl is a command about the workload; format takes its kind and its name.
 func (w Workload) kubectl(format string) string {
-	return fmt.Sprintf("kubectl -n %s "+format, w.Subject.Namespace, strings.ToLower(w.Subject.Kind), w.Subject.Name)
+	return kubectl.Command(w.Subject.Namespace, format, strings.ToLower(w.Subject.Kind), w.Subject.Name)
 }
 
 func (w Workload) describe() answer.Fix {
@@ -172,7 +174,7 @@ func (w Workload) refusal() (answer.Verdict, bool) {
 		if w.Refused == "" || !r.says.In(w.Refused) {
 			continue
 		}
-		r.fix.Command = strings.ReplaceAll(r.command, "NAMESPACE", w.Subject.Namespace)
+		r.fix.Command = strings.ReplaceAll(r.command, "NAMESPACE", string(shell.Words(w.Subject.Namespace)))
 		return answer.Verdict{
 			Cause: r.cause, Rule: "refused-at-creation", Certainty: answer.Inferred,
 			Text:  fmt.Sprintf("%s: %s.", r.text, w.said()),

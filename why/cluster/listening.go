@@ -47,7 +47,7 @@ func notListening(service *v1.Service, pods, candidates []v1.Pod, answers []answ
 		f.Text += "."
 		f.Fixes = []answer.Fix{
 			{Text: "see what the pods listen on", Command: kubectl.Command(service.Namespace, "why svc/%s -o json", service.Name), Risk: answer.Inspect},
-			{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe},
+			{Text: "correct targetPort", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
 		}
 		if hop, stray := d.strayed(service, port, pods, candidates, answers); stray {
 			f.Cause, f.Text, f.Fixes[1] = hop.Cause, hop.Text, hop.Fixes[0]

@@ -229,7 +229,7 @@ func (c NodeCase) limitFixes(unlimited []string) []answer.Fix {
 	if len(fixes) == 0 {
 		fixes = c.lowerLimits()
 	}
-	return append(fixes, answer.Fix{Text: "see the sums", Command: "kubectl describe node " + c.Node.Name, Risk: answer.Inspect})
+	return append(fixes, answer.Fix{Text: "see the sums", Command: kubectl.Command("", "describe node %s", c.Node.Name), Risk: answer.Inspect})
 }
 
 // lowerLimits proposes limits whose sum fits, for those who could give up most.
@@ -263,5 +263,5 @@ func setCommand(p *v1.Pod) string {
 	if workload == "" {
 		return ""
 	}
-	return fmt.Sprintf("kubectl -n %s set resources %s --requests=memory=… --limits=memory=…", p.Namespace, workload)
+	return kubectl.Command(p.Namespace, "set resources %s --requests=memory=… --limits=memory=…", workload)
 }

@@ -12,6 +12,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -89,7 +90,7 @@ func uncordon(nodes []v1.Node) string {
 	command := ""
 	for i := range nodes {
 		if nodes[i].Spec.Unschedulable {
-			command = cmp.Or(command, "kubectl uncordon") + " " + nodes[i].Name
+			command = cmp.Or(command, "kubectl uncordon") + string(shell.Linef(" %s", nodes[i].Name))
 		}
 	}
 	return command
@@ -104,7 +105,7 @@ func keptOut(f *answer.Verdict, pod *v1.Pod, around Around, message string) {
 	}
 	f.Text += message
 	if sick != "" {
-		f.Fixes = []answer.Fix{{Text: "find out what is wrong with the node; pods are placed there again when that is over", Command: "kubectl why node/" + sick, Risk: answer.Inspect}}
+		f.Fixes = []answer.Fix{{Text: "find out what is wrong with the node; pods are placed there again when that is over", Command: kubectl.Command("", "why node/%s", sick), Risk: answer.Inspect}}
 		return
 	}
 	f.Fixes = []answer.Fix{kubectl.Inspect("see the taints", "kubectl describe nodes | grep -A3 Taints"), kubectl.EditTemplate(pod.Namespace, pod, "add a toleration, or take the taint from the node")}

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/netpol"
@@ -31,12 +32,12 @@ func policySteps(c netpol.Connection, r netpol.Result) []answer.Fix {
 	}
 	steps := []answer.Fix{{Text: fmt.Sprintf("if the connection is meant to work, admit it in NetworkPolicy %s%s", p.Name, where), Command: kubectl.Command(p.Namespace, "edit networkpolicy %s", p.Name), Risk: answer.Safe}}
 	if patch := admitting(c, r, peer); patch != "" {
-		steps[0].Command = kubectl.Command(p.Namespace, "patch networkpolicy %s --type=json -p %s", p.Name, kubectl.Quote(patch))
+		steps[0].Command = kubectl.Command(p.Namespace, "patch networkpolicy %s --type=json -p %s", p.Name, patch)
 	}
 	if all, ok := onlyLabels(m); ok && peer.Pod != nil {
 		step := kubectl.EditTemplate(peer.Pod.Namespace, peer.Pod, fmt.Sprintf("or give pod %s the label %s, if it is meant to have it", peer.Pod.Name, strings.Join(all, " and ")))
 		if kubectl.Workload(peer.Pod) == "" {
-			step.Command, step.Risk = kubectl.Command(peer.Pod.Namespace, "label pod %s --overwrite %s", peer.Pod.Name, kubectl.Quote(all...)), answer.Safe
+			step.Command, step.Risk = kubectl.Command(peer.Pod.Namespace, "label pod %s --overwrite %s", peer.Pod.Name, shell.Words(all...)), answer.Safe
 		}
 		steps = append(steps, step)
 	}

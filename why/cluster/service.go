@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -65,7 +66,7 @@ func selectorFinding(service *v1.Service, pods []v1.Pod, others []v1.Service) an
 			f.Cause = answer.DependencyDown
 			f.Text += fmt.Sprintf(" It is for one pod of several that are numbered (there is %s=%s): that one is not there, and nobody has made it, or it is gone.", k, like)
 			f.Fixes = []answer.Fix{
-				{Text: "see which pods and workloads there are, and make the one that is missing", Command: "kubectl -n " + service.Namespace + " get pods,statefulsets,deployments --show-labels", Risk: answer.Inspect},
+				{Text: "see which pods and workloads there are, and make the one that is missing", Command: kubectl.Command(service.Namespace, "get pods,statefulsets,deployments --show-labels"), Risk: answer.Inspect},
 			}
 			return f
 		}
@@ -74,15 +75,14 @@ func selectorFinding(service *v1.Service, pods []v1.Pod, others []v1.Service) an
 		f.Cause, f.Rule = answer.DependencyDown, "selector"
 		f.Text += " No other pod there looks as if it were meant, by its labels, its name or its ports: what it is to lead to was not made, or is gone."
 		f.Fixes = []answer.Fix{
-			{Text: fmt.Sprintf("see which workloads there are, and make what Service %s is to lead to; or correct its selector, if that is there under other labels", service.Name), Command: "kubectl -n " + service.Namespace + " get pods,statefulsets,deployments --show-labels", Risk: answer.Inspect},
+			{Text: fmt.Sprintf("see which workloads there are, and make what Service %s is to lead to; or correct its selector, if that is there under other labels", service.Name), Command: kubectl.Command(service.Namespace, "get pods,statefulsets,deployments --show-labels"), Risk: answer.Inspect},
 		}
 		return f
 	}
 	f.Text += nearestPod(service, pods)
-	space := "kubectl -n " + service.Namespace
 	f.Fixes = []answer.Fix{
-		{Text: "compare the labels of the pods", Command: space + " get pods --show-labels", Risk: answer.Inspect},
-		{Text: "correct the selector of the Service, or the labels of the pods' template", Command: space + " edit service " + service.Name, Risk: answer.Safe},
+		{Text: "compare the labels of the pods", Command: kubectl.Command(service.Namespace, "get pods --show-labels"), Risk: answer.Inspect},
+		{Text: "correct the selector of the Service, or the labels of the pods' template", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
 	}
 	return f
 }
@@ -205,7 +205,7 @@ func portFinding(service *v1.Service, pods, candidates []v1.Pod, answers []answe
 			f.Text += "; they declare " + strings.Join(declared, ", ")
 		}
 		f.Text += "."
-		f.Fixes = []answer.Fix{{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe}}
+		f.Fixes = []answer.Fix{{Text: "correct targetPort", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe}}
 		for i := range pods {
 			j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID && a.Listening != nil })
 			if j < 0 {
@@ -320,8 +320,8 @@ func NameForNothing(service *v1.Service, empty bool, now time.Time) answer.Answe
 	}
 	f.Text += ": so DNS knows no address for it."
 	f.Fixes = []answer.Fix{
-		{Text: "see where that Service is now", Command: "kubectl get services -A --field-selector metadata.name=" + name, Risk: answer.Inspect},
-		{Text: "correct externalName", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe},
+		{Text: "see where that Service is now", Command: kubectl.Command("", "get services -A --field-selector metadata.name=%s", name), Risk: answer.Inspect},
+		{Text: "correct externalName", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
 	}
 	return single(answer.Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID}, now, answer.NotServing, "its name leads nowhere", f)
 }
@@ -340,10 +340,9 @@ func WithoutAddress(service *v1.Service, behind answer.Answer, words string, sin
 	}
 	f := answer.Verdict{Cause: answer.LoadBalancerFailed, Rule: "load-balancer-refused", Certainty: answer.Inferred}
 	f.Text = "The Service gets no address outside of the cluster. Who gives them says: " + prose.Upper(strings.TrimSuffix(words, ".")) + "."
-	space := "kubectl -n " + service.Namespace
 	f.Fixes = []answer.Fix{
 		{Text: "see which Services of type LoadBalancer there are, and their ports", Command: "kubectl get services -A", Risk: answer.Inspect},
-		{Text: "choose another port, if it is taken", Command: space + " edit service " + service.Name, Risk: answer.Safe},
+		{Text: "choose another port, if it is taken", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
 	}
 	a := single(behind.Subject, now, answer.NotServing, "it has no address outside of the cluster", f)
 	a.Symptoms[0].First = since

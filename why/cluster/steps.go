@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 )
@@ -25,13 +26,13 @@ func Steps(pod *v1.Pod, a *answer.Answer, own answer.Hop, since time.Time) []ans
 	logs := func(container string) answer.Fix {
 		return kubectl.Inspect("read what it said around that", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=100", pod.Name, container))
 	}
-	exec := func(text, command string) answer.Fix {
+	exec := func(text string, command shell.Line) answer.Fix {
 		return kubectl.Exec(text, pod.Namespace, pod.Name, container.Name, command)
 	}
 	said, told, cause := ownError(a, false), own.Words(), own.Cause
 	switch change := changeBefore(a, since); {
 	case cause == answer.ConfigChanged && change != nil && change.Name != "":
-		object := strings.ToLower(change.Object) + " " + change.Name
+		object := shell.Words(strings.ToLower(change.Object), change.Name)
 		return []answer.Fix{
 			kubectl.Inspect("see what it is now", kubectl.Command(pod.Namespace, "get %s -o yaml", object)),
 			{Text: "put back what was there before, if the change was not meant", Command: kubectl.Command(pod.Namespace, "edit %s", object), Risk: answer.Restarts},

@@ -8,6 +8,7 @@ import (
 
 	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/paint"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/web"
 	"whylet.dev/whylet/web/timeline"
 	"whylet.dev/whylet/why/answer"
@@ -85,14 +86,14 @@ func (o *options) told(err error) {
 
 // command asks for the same again.
 func (o *options) command(a answer.Answer) string {
-	words := []string{"kubectl why", strings.ToLower(a.Subject.Kind) + "/" + a.Subject.Name}
+	line := shell.Linef("kubectl why %s", strings.ToLower(a.Subject.Kind)+"/"+a.Subject.Name)
 	if a.Subject.Namespace != "" {
-		words = append(words, "-n "+a.Subject.Namespace)
+		line += shell.Linef(" -n %s", a.Subject.Namespace)
 	}
-	if o.history != "" {
-		words = append(words, "--file "+o.history)
+	if of := o.askedOf(); of != "" {
+		line += shell.Linef(" %s", shell.Line(of))
 	}
-	return strings.Join(words, " ")
+	return string(line)
 }
 
 // open has the desktop open the page, where a person sits before one; else the address

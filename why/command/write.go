@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"whylet.dev/whylet/paint"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/serve"
@@ -47,11 +48,11 @@ func (o *options) write(answers []answer.Answer, list bool) error {
 func (o *options) askedOf() string {
 	switch {
 	case o.dump != "":
-		return kubectl.Quote("--dump", o.dump)
+		return shell.Quote("--dump", o.dump)
 	case o.history != "":
-		return kubectl.Quote("--file", o.history)
+		return shell.Quote("--file", o.history)
 	case o.dataDir != "":
-		return kubectl.Quote("--data-dir", o.dataDir)
+		return shell.Quote("--data-dir", o.dataDir)
 	}
 	return ""
 }

@@ -13,7 +13,7 @@ import (
 func Kept(v *answer.Verdict, pod *v1.Pod) {
 	v.Text += fmt.Sprintf(" Its finalizers (%s) keep the object, and nobody has removed them.", strings.Join(pod.Finalizers, ", "))
 	v.Fixes = append([]answer.Fix{
-		{Text: "find out which controller is to remove them, and whether it runs", Command: fmt.Sprintf("kubectl -n %s get pod %s -o jsonpath='{.metadata.finalizers}'", pod.Namespace, pod.Name), Risk: answer.Inspect},
-		{Text: "remove them by hand where nobody will, and what they protect is done", Command: fmt.Sprintf("kubectl -n %s patch pod %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'", pod.Namespace, pod.Name), Risk: answer.Destructive},
+		{Text: "find out which controller is to remove them, and whether it runs", Command: Command(pod.Namespace, "get pod %s -o jsonpath='{.metadata.finalizers}'", pod.Name), Risk: answer.Inspect},
+		{Text: "remove them by hand where nobody will, and what they protect is done", Command: Command(pod.Namespace, "patch pod %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'", pod.Name), Risk: answer.Destructive},
 	}, v.Fixes...)
 }

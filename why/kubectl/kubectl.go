@@ -2,26 +2,25 @@ package kubectl
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 )
 
-// Command is a command line about a namespace. kubectl takes flags before the name of one
-// of its own commands, and not before that of a plugin.
+// Command returns a command line about a namespace, with strings among args as words ([shell.Linef]). kubectl takes
+// flags before the name of one of its own commands, and not before that of a plugin.
 func Command(namespace, format string, args ...any) string {
-	command, plugin, space := fmt.Sprintf(format, args...), "", ""
+	command, plugin, space := string(shell.Linef(format, args...)), "", shell.Line("")
 	if rest, ok := strings.CutPrefix(command, "why "); ok {
 		command, plugin = rest, "why "
 	}
 	if namespace != "" && namespace != "default" {
-		space = "-n " + namespace + " "
+		space = shell.Linef("-n %s ", namespace)
 	}
-	return "kubectl " + plugin + space + command
+	return "kubectl " + plugin + string(space) + command
 }
 
 // Threads shows the name of each thread of a container, and what in the kernel it waits in.
@@ -33,7 +32,7 @@ func Inspect(text, command string) answer.Fix {
 }
 
 // Exec runs a command in a container, which changes nothing.
-func Exec(text, namespace, pod, container, command string) answer.Fix {
+func Exec(text, namespace, pod, container string, command shell.Line) answer.Fix {
 	return Inspect(text, Command(namespace, "exec %s -c %s -- %s", pod, container, command)).As(answer.StepExec, answer.Slots{answer.SlotContainer: container})
 }
 
@@ -57,8 +56,8 @@ func GiveAddress(s answer.Slots, where string) string {
 }
 
 // OnNode runs a command on the pod's node, which changes nothing.
-func OnNode(text, command string) answer.Fix {
-	return Inspect(text, command+"   # on the node").As(answer.StepOnNode, answer.Slots{answer.SlotCommand: command})
+func OnNode(text string, command shell.Line) answer.Fix {
+	return Inspect(text, string(command)+"   # on the node").As(answer.StepOnNode, answer.Slots{answer.SlotCommand: string(command)})
 }
 
 // NameNode names the node on which a step is to be run, where it is one of those.
@@ -66,7 +65,7 @@ func NameNode(f answer.Fix, node string) answer.Fix {
 	if f.ID != answer.StepOnNode {
 		return f
 	}
-	f.Command = f.Slots[answer.SlotCommand] + "   # on node " + node
+	f.Command = string(shell.Linef("%s   # on node %s", shell.Line(f.Slots[answer.SlotCommand]), node))
 	return f
 }
 
@@ -91,18 +90,4 @@ func EditTemplateCommand(namespace string, pod *v1.Pod) string {
 		return ""
 	}
 	return Command(namespace, "edit %s", Workload(pod))
-}
-
-// plainWord fits what a shell takes as it stands.
-var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-
-// Quote is a command line that a shell takes apart into these words again.
-func Quote(words ...string) string {
-	all := slices.Clone(words)
-	for i, word := range all {
-		if !plainWord.MatchString(word) {
-			all[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(all, " ")
 }
