@@ -54,8 +54,8 @@ func listeningIn(at time.Time, look fact.Looked) *answer.Listening {
 			l.AddLoopback(port)
 		default:
 			l.Add(port)
-			if n := l.Ports[len(l.Ports)-1]; s.Backlog == 0 && !s.V6Only && strconv.Itoa(int(n)) == port {
-				l.Room = append(l.Room, n)
+			if n := len(l.Ports); n > 0 && s.Backlog == 0 && !s.V6Only && strconv.Itoa(int(l.Ports[n-1])) == port { // of a file, it may be no number
+				l.Room = append(l.Room, l.Ports[n-1])
 			}
 		}
 	}
