@@ -81,10 +81,11 @@ func (e *Entry) checkForeign(f *faults) {
 	}
 }
 
-// onlyReads fits arguments of kubectl that change nothing and lead to no other cluster, without a shell's characters;
+// onlyReads fits arguments of kubectl that change nothing and lead to no other cluster, without a shell's characters. A
+// name without its kind behind why may be a command of it, such as uninstall, and so may what a slot stands for.
 // plainSlot fits a slot without a default, which is what a shell would be given as it stands.
 var (
-	onlyReads = regexp.MustCompile(`^(?:get|describe|logs|top|events|why)(?: (?:\w[\w./=:,-]*|-[nlco] ?\w[\w./=:,-]*|--previous|--tail=\d+))*$`)
+	onlyReads = regexp.MustCompile(`^(?:(?:get|describe|logs|top|events)(?: (?:\w[\w./=:,-]*|-[nlco] ?\w[\w./=:,-]*|--previous|--tail=\d+))*|why(?: (?:[a-z]+/\w[\w.-]*|-n ?\w[\w-]*))+)$`)
 	plainSlot = regexp.MustCompile(`\{\w+\}`)
 )
 
@@ -99,7 +100,7 @@ func Harmless(entries []*Entry) (left []*Entry, refused []Fault) {
 			case s.Command != "":
 				f.add(e, item, "a ConfigMap's step has no command, as somebody else would run it; kubectl may read")
 			case s.Kubectl != "" && !onlyReads.MatchString(plainSlot.ReplaceAllString(s.Kubectl, "x")):
-				f.add(e, item, "a ConfigMap's step may only have kubectl get, describe, logs, top, events or why, with -n, -l, -c, -o, --previous or --tail, and slots without defaults")
+				f.add(e, item, "a ConfigMap's step may only have kubectl get, describe, logs, top or events, with -n, -l, -c, -o, --previous or --tail, or kubectl why TYPE/NAME, and slots without defaults")
 			}
 		}
 		if !f.has(e) {

