@@ -48,6 +48,7 @@ type recorder struct {
 	// single is set where facts had to be fetched pod by pod.
 	single bool
 	gone   map[types.UID]types.NamespacedName // pods that events tell of and that are not there
+	quiet  map[string]bool                    // namespaces that want no log lines kept
 }
 
 // Record gives what is known of the namespace of the options, or of all, as of now: the facts of its pods
@@ -58,7 +59,7 @@ type recorder struct {
 func (c *Cluster) Record(ctx context.Context, memory journal.Source, progress func(string)) (*record.Case, error) {
 	q, ctx, cancel := c.begin(ctx, "")
 	defer cancel()
-	r := &recorder{question: q, facts: map[string]map[fact.ID]fact.Fact{}, gone: map[types.UID]types.NamespacedName{}}
+	r := &recorder{question: q, facts: map[string]map[fact.ID]fact.Fact{}, gone: map[types.UID]types.NamespacedName{}, quiet: map[string]bool{}}
 	r.into = record.Case{Manifest: record.Manifest{Namespace: q.space}, Logs: map[string][]byte{}, Facts: map[string][]byte{}}
 	progress("objects")
 	if err := r.objects(ctx); err != nil {
@@ -100,6 +101,9 @@ func (r *recorder) keep(raw []byte) {
 	r.into.Objects = append(r.into.Objects, clean)
 }
 
+// errNoLines says why logs are not recorded.
+var errNoLines = errors.New("not to be kept (annotation " + fact.LogLines + ")")
+
 // objects reads those of all kinds.
 func (r *recorder) objects(ctx context.Context) error {
 	if r.space != "" {
@@ -135,6 +139,11 @@ func (r *recorder) objects(ctx context.Context) error {
 			var pod v1.Pod
 			if k.Kind == "Pod" && json.Unmarshal(raw, &pod) == nil {
 				r.pods = append(r.pods, pod)
+			}
+			var space v1.Namespace
+			if k.Kind == "Namespace" && json.Unmarshal(raw, &space) == nil && !fact.AllowsLogLines(space.Annotations) {
+				r.quiet[space.Name] = true
+				r.miss("logs of namespace "+space.Name, errNoLines)
 			}
 			var event v1.Event
 			if k.Kind == "Event" && json.Unmarshal(raw, &event) == nil && event.InvolvedObject.Kind == "Pod" {
@@ -186,9 +195,16 @@ func (r *recorder) listOfKind(ctx context.Context, k record.Kind) ([]json.RawMes
 	return all, fmt.Errorf("there are more than %d", len(all))
 }
 
-// logs reads the last lines of all containers, of this run and the one before.
+// logs reads the last lines of all containers, of this run and the one before, but of pods of which none may be kept.
 func (r *recorder) logs(ctx context.Context) {
 	each(r.pods, func(_ int, p v1.Pod) {
+		if r.quiet[p.Namespace] {
+			return
+		}
+		if !fact.KeepsLogLines(&p) {
+			r.miss("logs of pod "+p.Namespace+"/"+p.Name, errNoLines)
+			return
+		}
 		for _, st := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses) {
 			if st.State.Running != nil || st.State.Terminated != nil || st.RestartCount > 0 {
 				r.lastLines(ctx, &p, st.Name, false)

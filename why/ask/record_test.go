@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/record"
@@ -130,6 +131,37 @@ func TestRecord(t *testing.T) {
 	all, err = of(t, c, false).All(t.Context())
 	if err != nil || len(all) != 1 || all[0].Journal.Complete {
 		t.Errorf("asked by the API alone, it says %v, %v", all, err)
+	}
+}
+
+// A record has no log lines of a pod, or of a namespace, that wants none kept, and says so.
+func TestRecordWithoutLogLines(t *testing.T) {
+	no := map[string]string{fact.LogLines: "false"}
+	for what, mark := range map[string]func(*v1.Pod, *v1.Namespace){
+		"logs of pod":       func(p *v1.Pod, _ *v1.Namespace) { p.Annotations = no },
+		"logs of namespace": func(_ *v1.Pod, n *v1.Namespace) { n.Annotations = no },
+	} {
+		cluster := oomCase(t)
+		var pod v1.Pod
+		var space v1.Namespace
+		for i, raw := range cluster.Objects {
+			if json.Unmarshal(raw, &pod); pod.Kind == "Pod" {
+				mark(&pod, &space)
+				cluster.Objects[i] = asJSON(t, pod)
+			}
+			if json.Unmarshal(raw, &space); space.Kind == "Namespace" {
+				mark(&pod, &space)
+				cluster.Objects[i] = asJSON(t, space)
+			}
+			pod, space = v1.Pod{}, v1.Namespace{}
+		}
+		c, err := of(t, cluster, true).Record(t.Context(), nil, func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Logs) > 0 || len(c.Missing) != 1 || !strings.HasPrefix(c.Missing[0], what) {
+			t.Errorf("%s: %d logs, left out: %q", what, len(c.Logs), c.Missing)
+		}
 	}
 }
 
