@@ -6,7 +6,10 @@ import v1 "k8s.io/api/core/v1"
 const LogLines = "why.whylet.dev/log-lines"
 
 // KeepsLogLines reports whether lines of a pod's logs may be kept; true of one that is not known.
-func KeepsLogLines(pod *v1.Pod) bool { return pod == nil || pod.Annotations[LogLines] != "false" }
+func KeepsLogLines(pod *v1.Pod) bool { return pod == nil || AllowsLogLines(pod.Annotations) }
+
+// AllowsLogLines reports whether the annotations of a pod, or of a namespace, let lines of logs be kept.
+func AllowsLogLines(annotations map[string]string) bool { return annotations[LogLines] != "false" }
 
 // HasLogLines reports whether a fact has lines of a container's log.
 func HasLogLines(f Fact) bool {

@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	quota "k8s.io/apiserver/pkg/quota/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -43,6 +44,15 @@ type ground struct {
 	client  kubernetes.Interface
 	// lastSaid reads the end of a container's log; nil: it is not kept.
 	lastSaid sense.LastSaid
+}
+
+// annotations reads those of a namespace.
+func (g ground) annotations(ctx context.Context, namespace string) (map[string]string, error) {
+	of, err := g.client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return of.Annotations, nil
 }
 
 // openGround opens the journal, waits for the runtime, and looks at what it has.

@@ -51,21 +51,24 @@ type world interface {
 // parts that the loop acts through hand in facts themselves.
 type inbox struct {
 	clock clock
-	facts chan fact.Fact
-	beats chan struct{} // taken between turns, to show that there is progress
-	done  chan struct{} // closed when nobody takes facts any more
+	// allowed takes out of a fact what may not be kept. It may wait for the API server.
+	allowed func(fact.Fact) fact.Fact
+	facts   chan fact.Fact
+	beats   chan struct{} // taken between turns, to show that there is progress
+	done    chan struct{} // closed when nobody takes facts any more
 }
 
-func newInbox(c clock) inbox {
-	return inbox{clock: c, facts: make(chan fact.Fact, 1024), beats: make(chan struct{}), done: make(chan struct{})}
+func newInbox(c clock, allowed func(fact.Fact) fact.Fact) inbox {
+	return inbox{clock: c, allowed: allowed, facts: make(chan fact.Fact, 1024), beats: make(chan struct{}), done: make(chan struct{})}
 }
 
 // submit hands a fact to the loop. It blocks when the loop is far behind (back
 // pressure, not loss), and must not be called from the loop itself. The fact loses its
-// secrets here, before anything is decided by it or written.
+// secrets here, and the log lines that its namespace does not let be kept, before anything
+// is decided by it or written.
 func (i inbox) submit(f fact.Fact) {
-	f = fact.Redacted(f)
 	i.clock.stamp(&f)
+	f = i.allowed(fact.Redacted(f))
 	select {
 	case i.facts <- f: // first of all: what is said at the end is still taken
 		return
@@ -126,8 +129,8 @@ func newLoop(c loopConfig) *loop {
 // take takes one fact at once, in place of the loop: only before it runs, or
 // after it ended.
 func (l *loop) take(f fact.Fact) {
-	f = fact.Redacted(f)
 	l.clock.stamp(&f)
+	f = l.allowed(fact.Redacted(f))
 	l.turn([]fact.Fact{f})
 }
 

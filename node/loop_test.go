@@ -83,7 +83,7 @@ func testLoop(t *testing.T) (*loop, *ledger) {
 	}
 	r := &ledger{}
 	return newLoop(loopConfig{
-		inbox: newInbox(clock), memory: r, world: r, known: pods.New(), log: slog.New(slog.DiscardHandler),
+		inbox: newInbox(clock, keepAll), memory: r, world: r, known: pods.New(), log: slog.New(slog.DiscardHandler),
 		node: func() health.Node { return health.Node{} },
 	}), r
 }

@@ -37,7 +37,7 @@ func newNode(ctx context.Context, c Config, closing *closers) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, known, own := newInbox(g.clock), pods.New(), object.NewOwn(ctx)
+	in, known, own := newInbox(g.clock, sense.NewNamespaces(g.annotations, g.log).Keep), pods.New(), object.NewOwn(ctx)
 	probes, err := newProbes(g.runtime, in.submit, g.log)
 	if err != nil {
 		return nil, err

@@ -118,7 +118,7 @@ func Open(ctx context.Context, o Options) (*Agent, error) {
 		return nil, err
 	}
 	a.loop = newLoop(a.journal, c, o.Log)
-	a.loop.keepsLines = newNamespaces(a.api.Annotations, o.Log).keeps
+	a.loop.keep = sense.NewNamespaces(a.api.Annotations, o.Log).Keep
 	if a.before, err = a.loop.restore(a.journal); err != nil {
 		return nil, errors.Join(err, a.journal.Close())
 	}

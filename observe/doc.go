@@ -19,7 +19,7 @@
 //	counts.go     facts of kubelet's counters of its probes
 //	execs.go      how commands of probes ended
 //	configs.go    changes of ConfigMaps and Secrets, by kubelet's files
-//	logs.go       the ends of containers' logs; namespaces.go, which namespaces want none kept
+//	logs.go       the ends of containers' logs
 //	kernel.go     what this machine's kernel tells, and looks into containers
 //	cgroups.go    the cgroups of pods, by their processes
 //	quiet.go      what the agent does not to be noticed

@@ -30,8 +30,9 @@ type loop struct {
 	runs   *runs
 	// heard is called with each fact that was written, in order, and must not wait.
 	heard func(fact.Fact)
-	// keepsLines says whether log lines of a namespace's pods may be kept; nil: of all. It may wait for the API server.
-	keepsLines func(namespace string) bool
+	// keep takes the log lines out of a fact that its namespace does not let be kept; nil: it lets all. It may wait for
+	// the API server.
+	keep func(fact.Fact) fact.Fact
 
 	shed    shedding
 	facts   chan fact.Fact
@@ -140,9 +141,15 @@ func (l *loop) take(f fact.Fact) {
 	delete(l.early, uid)
 }
 
-// keeps reports whether lines of a pod's logs may be kept: not of one whose annotations are not known.
-func (l *loop) keeps(pod fact.Pod) bool {
-	return l.allowsLines(pod.UID) && (l.keepsLines == nil || l.keepsLines(pod.Namespace))
+// kept returns a fact without lines of a log that may not be kept: not of a pod whose annotations are not known.
+func (l *loop) kept(f fact.Fact) fact.Fact {
+	if fact.HasLogLines(f) && !l.allowsLines(f.Pod.UID) {
+		return fact.WithoutLogLines(f)
+	}
+	if l.keep != nil {
+		f = l.keep(f)
+	}
+	return f
 }
 
 // allowsLines reports whether a pod's own object allows, or allowed until it was gone, to keep lines of its logs.
@@ -185,9 +192,7 @@ func (l *loop) step(f fact.Fact) {
 
 func (l *loop) write(facts ...fact.Fact) {
 	for i := range facts {
-		if fact.HasLogLines(facts[i]) && !l.keeps(facts[i].Pod) {
-			facts[i] = fact.WithoutLogLines(facts[i])
-		}
+		facts[i] = l.kept(facts[i])
 		if facts[i].ID == 0 {
 			facts[i].ID = l.memory.Next(1)
 		}

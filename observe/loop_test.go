@@ -154,8 +154,8 @@ func TestGonePodsAreRestoredWithWhatTheyAllowed(t *testing.T) {
 		if _, err := l.restore(j); err != nil {
 			t.Error(err)
 		}
-		if _, known := l.gone[web.UID]; !known || l.keeps(web) != want {
-			t.Errorf("%q: gone is known: %v, keeps: %v", says, known, l.keeps(web))
+		if _, known := l.gone[web.UID]; !known || l.allowsLines(web.UID) != want {
+			t.Errorf("%q: gone is known: %v, keeps: %v", says, known, l.allowsLines(web.UID))
 		}
 		if err := j.Close(); err != nil {
 			t.Error(err)
@@ -280,5 +280,33 @@ func TestRunsAt(t *testing.T) {
 	}
 	if _, ok := r.at("u", "other", at(1)); ok {
 		t.Error("a container that nobody knows has no run")
+	}
+}
+
+// What is written has no lines where the namespace wants none.
+func TestNamespaceWithoutLines(t *testing.T) {
+	for keeps, want := range map[bool]int{true: 1, false: 0} {
+		l, k := aLoop()
+		l.keep = func(f fact.Fact) fact.Fact {
+			if !keeps {
+				f = fact.WithoutLogLines(f)
+			}
+			return f
+		}
+		l.take(spec())
+		l.take(start(0, 1, "a"))
+		l.take(about(0, 2, fact.Exited{ContainerID: "containerd://a", ExitCode: 1, LastLines: []string{"card 4111"}, LogEnd: &fact.LogEnd{Lines: []string{"card 4111"}}}))
+		got := -1
+		for _, f := range k.facts {
+			if b, ok := f.Body.(fact.Exited); ok {
+				got = len(b.LastLines)
+				if (b.LogEnd != nil) != keeps {
+					t.Errorf("kept %t: the end of its log is %+v", keeps, b.LogEnd)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("kept %t: %d lines are written, want %d", keeps, got, want)
+		}
 	}
 }

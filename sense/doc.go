@@ -8,6 +8,7 @@
 //	configs.go       Configs: the ConfigMaps and Secrets that pods refer to
 //	config_changes.go  which of their keys changed, and by whom
 //	contact.go       Contact: times in which the API server answered nothing
+//	namespaces.go    Namespaces: of which namespaces log lines may be kept
 //	runtime.go       Runtime: containers that ended and sandboxes that are gone
 //	kernel.go        Kernel: OOM kills and errors of GPUs, from the kernel's log
 //	processes.go     Processes: the ends of processes, from the process connector

@@ -1,4 +1,4 @@
-package observe
+package sense
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 func TestNamespacesKeepLines(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	reads, says, fails := 0, map[string]string{}, error(nil)
-	n := newNamespaces(func(context.Context, string) (map[string]string, error) { reads++; return says, fails }, slog.New(slog.DiscardHandler))
+	n := NewNamespaces(func(context.Context, string) (map[string]string, error) { reads++; return says, fails }, slog.New(slog.DiscardHandler))
 	n.now = func() time.Time { return now }
 	resource := schema.GroupResource{Resource: "namespaces"}
 	for _, step := range []struct {
@@ -68,25 +68,25 @@ func TestNamespacesKeepLines(t *testing.T) {
 	}
 }
 
-// What is written has no lines where the namespace wants none.
-func TestNamespaceWithoutLines(t *testing.T) {
-	for keeps, want := range map[bool]int{true: 1, false: 0} {
-		l, k := aLoop()
-		l.keepsLines = func(string) bool { return keeps }
-		l.take(spec())
-		l.take(start(0, 1, "a"))
-		l.take(about(0, 2, fact.Exited{ContainerID: "containerd://a", ExitCode: 1, LastLines: []string{"card 4111"}, LogEnd: &fact.LogEnd{Lines: []string{"card 4111"}}}))
-		got := -1
-		for _, f := range k.facts {
-			if b, ok := f.Body.(fact.Exited); ok {
-				got = len(b.LastLines)
-				if (b.LogEnd != nil) != keeps {
-					t.Errorf("kept %t: the end of its log is %+v", keeps, b.LogEnd)
-				}
-			}
-		}
-		if got != want {
-			t.Errorf("kept %t: %d lines are written, want %d", keeps, got, want)
+// A fact loses the lines of a log, and nothing else, where its namespace wants none kept. One without lines has no
+// namespace read.
+func TestNamespacesKeepFacts(t *testing.T) {
+	reads := 0
+	n := NewNamespaces(func(_ context.Context, name string) (map[string]string, error) {
+		reads++
+		return map[string]string{fact.LogLines: map[bool]string{true: "false"}[name == "bank"]}, nil
+	}, slog.New(slog.DiscardHandler))
+	of := func(space string, b fact.Body) fact.Fact {
+		return n.Keep(fact.Fact{Pod: fact.Pod{Namespace: space}, Body: b})
+	}
+	if of("bank", fact.Probed{}); reads != 0 {
+		t.Errorf("%d reads for a fact without lines", reads)
+	}
+	for space, lines := range map[string]int{"bank": 0, "shop": 1} {
+		b, _ := of(space, fact.Exited{ExitCode: 3, LastLines: []string{"card 4111"}}).Body.(fact.Exited)
+		l, _ := of(space, fact.Looked{PID: 3, Said: []string{"card 4111"}}).Body.(fact.Looked)
+		if len(b.LastLines) != lines || b.ExitCode != 3 || len(l.Said) != lines || l.PID != 3 {
+			t.Errorf("%s: %+v, %+v", space, b, l)
 		}
 	}
 }
