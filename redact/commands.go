@@ -105,10 +105,14 @@ func (s *scanner) argumentOf(a argument, user bool) {
 	from := a.from
 	if user {
 		colon := strings.IndexAny(s.text[a.from:a.to], ":%,")
-		if colon < 0 {
+		switch {
+		case colon < 0:
 			return
+		case a.from+colon+1 < a.to:
+			from += colon + 1
+		default: // a token, and no password
+			a.to--
 		}
-		from += colon + 1
 	}
 	s.unlessKnown(from, a.to)
 }
@@ -137,7 +141,7 @@ type argument struct{ from, to, next int }
 // argument reads the argument behind a place: of a shell's line, or of a list of strings.
 func (s *scanner) argument(i int) argument {
 	text := s.text
-	for i < len(text) && (isBlank(text[i]) || strings.IndexByte(",[]\\", text[i]) >= 0) {
+	for i < len(text) && (isBlank(text[i]) || strings.IndexByte(",[]\\", text[i]) >= 0 || text[i] == '\n' && text[i-1] == '\\') {
 		i++
 	}
 	if i < len(text) && (text[i] == '"' || text[i] == '\'') {

@@ -163,6 +163,9 @@ func (s *scanner) cell(n name, from int) {
 	}
 }
 
+// leastArgument and leastDigits are from when on a string that may be the name of an object is none.
+const leastArgument, leastDigits = 24, 5
+
 // argumentAfter masks the string behind the string of a name, in a call or a list, if it looks like a
 // secret: setProperty("password", "X").
 func (s *scanner) argumentAfter(n name, from int) {
@@ -172,7 +175,8 @@ func (s *scanner) argumentAfter(n name, from int) {
 	if from >= len(s.text) {
 		return
 	}
-	if v := s.value(n, from); v.quoted && looksSecret(s.text[v.from:v.to], 6) && !isObject(s.text[v.from:v.to]) {
+	v := s.value(n, from)
+	if word := s.text[v.from:v.to]; v.quoted && looksSecret(word, 6) && (!isObject(word) || n.grade == strong && n.word != "secret" && len(word) >= leastArgument && count(word).digits >= leastDigits) {
 		s.mask(v.from, v.to)
 	}
 }
@@ -182,7 +186,7 @@ func (s *scanner) opensTag(n name) bool { return n.left > 0 && s.text[n.left-1] 
 
 var (
 	// pairAfter fits what stands between a name that is itself a value, and what it is set to.
-	pairAfter = regexp.MustCompile(`^\\*["']?\s*[,;|]?\s*(?:\\*["']?(?i:value|val|content|data)\\*["']?\s*(?:=>|[:=])\s*)`)
+	pairAfter = regexp.MustCompile(`^\\*["']?\s*[,;|]?\s*(?:\\*["']?(?i:value|val|content|data)\\*["']?\s*(?:=>|[:=])[ \t]*)`)
 	// pairBefore fits the same where the value stands first.
 	pairBefore = regexp.MustCompile(`(?i)["']value\\?["']?\s*[:=]\s*\\?("(?:[^"\\]|\\.)*|'[^']*)\\?["']\s*,\s*\\?["'](?:name|key)\\?["']\s*[:=]\s*\\?["']$`)
 )
