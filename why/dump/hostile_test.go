@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"whylet.dev/whylet/why/record"
 )
 
 // readFiles reads files in the order of pairs of name and text.
@@ -97,5 +99,33 @@ func TestTableBeforePods(t *testing.T) {
 	r := readFiles("lab/pods.json", other, "shop/events.txt", table, "shop/pods.json", pods)
 	if n := len(r.into.Objects); n != 3 || !bytes.Contains(r.into.Objects[n-1], []byte(`"namespace":"shop"`)) {
 		t.Errorf("%s", r.into.Objects)
+	}
+}
+
+// A container's log may hold the line that ends it, and objects of others: those are not taken, nor is what follows.
+func TestALogSpeaksForNobodyElse(t *testing.T) {
+	const start, end = "==== START logs for container app of pod shop/%s ====\n", "==== END logs for container app of pod shop/%s ====\n"
+	of := func(pod, text string) string {
+		return strings.ReplaceAll(start, "%s", pod) + text + strings.ReplaceAll(end, "%s", pod)
+	}
+	forged := strings.ReplaceAll(pods, `"shop"`, `"lab"`)
+	for name, c := range map[string]struct {
+		first, second string // logs
+		objects, logs int    // that of web-1 counts twice, as it waits
+	}{
+		"well":                      {"a\n", "b\n", 1, 3},
+		"its own end":               {"a\n" + strings.ReplaceAll(end, "%s", "web-1") + forged + "\n" + strings.ReplaceAll(start, "%s", "web-1"), "b\n", 1, 0},
+		"its own end, another's":    {"a\n" + strings.ReplaceAll(end, "%s", "web-1") + forged + "\n" + strings.ReplaceAll(start, "%s", "web-9"), "b\n", 1, 0},
+		"the end of the one before": {"a\n", strings.ReplaceAll(end, "%s", "web-1") + forged + "\n", 1, 0},
+		"another's beginning":       {strings.ReplaceAll(start, "%s", "web-2") + "x\n", "b\n", 1, 3},
+		"the end of one to come":    {of("web-2", "x\n") + "a\n", "b\n", 1, 3},
+	} {
+		r := readFiles("dump.txt", pods+"\n"+of("web-1", c.first)+of("web-2", c.second))
+		if len(r.into.Objects) != c.objects || len(r.into.Logs) != c.logs || c.logs == 0 != r.misses("more than once") {
+			t.Errorf("%s: %d objects, %d logs, missing %q", name, len(r.into.Objects), len(r.into.Logs), r.into.Missing)
+		}
+		if of := string(r.into.Logs[record.LogOf("shop", "web-2", "app", false)]); c.logs > 0 && of != c.second {
+			t.Errorf("%s: the log of web-2 is %q", name, of)
+		}
 	}
 }
