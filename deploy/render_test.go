@@ -176,6 +176,17 @@ func TestAggregateToView(t *testing.T) {
 	}
 }
 
+// TestLogLines: the agent keeps no log lines where the chart says so.
+func TestLogLines(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		v := values(t)
+		v["agent"].(map[string]any)["logLines"] = on
+		if made := strings.Join(render(t, "x", ManagedBy, "v1", v), "\n---\n"); strings.Contains(made, "--no-log-lines") == on {
+			t.Errorf("log lines %v:\n%s", on, made)
+		}
+	}
+}
+
 // TestValuesHaveASchema keeps the two lists of values the same, so that a mistyped value is
 // refused and none is refused that is there.
 func TestValuesHaveASchema(t *testing.T) {
