@@ -18,7 +18,7 @@ func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a answer.Answer,
 	a = answer.New(podSubject(pod), now, answer.Coverage{})
 	f := answer.Verdict{
 		Cause: answer.NodeLost, Rule: "node-not-ready", Certainty: answer.Inferred, Text: fmt.Sprintf("Node %s does not exist any more.", pod.Spec.NodeName),
-		Fixes: []answer.Fix{kubectl.Inspect("see whether the machine lives", "kubectl describe node "+pod.Spec.NodeName)},
+		Fixes: []answer.Fix{kubectl.Inspect("see whether the machine lives", kubectl.Command("", "describe node %s", pod.Spec.NodeName))},
 	}
 	s := answer.Symptom{Kind: answer.UnknownNode, Count: 1, Last: now, Text: "its state is not known"}
 	if node != nil && node.Name != "" {
@@ -51,12 +51,12 @@ func saysNotReady(node, ago, message string) answer.Verdict {
 	f := answer.Verdict{
 		Cause: answer.NodeLost, Rule: "node-not-ready", Certainty: answer.Recorded,
 		Text:  fmt.Sprintf("Node %s has been NotReady for %s. Its kubelet says: %s.", node, ago, strings.TrimSuffix(prose.Brief(message, kept), ".")),
-		Fixes: []answer.Fix{kubectl.Inspect("see all that it reports", "kubectl describe node "+node)},
+		Fixes: []answer.Fix{kubectl.Inspect("see all that it reports", kubectl.Command("", "describe node %s", node))},
 	}
 	switch {
 	case strings.Contains(message, "network"):
 		f.Cause = answer.RuntimeFailed
-		f.Fixes = append(f.Fixes, kubectl.Inspect("see how the pods of its network plugin are", "kubectl get pods -A -o wide --field-selector spec.nodeName="+node))
+		f.Fixes = append(f.Fixes, kubectl.Inspect("see how the pods of its network plugin are", kubectl.Command("", "get pods -A -o wide --field-selector spec.nodeName=%s", node)))
 	case strings.Contains(message, "runtime"), strings.Contains(message, "PLEG"):
 		f.Cause = answer.RuntimeFailed
 		f.Fixes = append(f.Fixes, kubectl.OnNode("see whether the container runtime runs, and why not", "systemctl status containerd crio; crictl info"))

@@ -21,7 +21,7 @@ func NodeUnreachable(name string, node *v1.Node, reason string, now time.Time) a
 	return single(subject, now, answer.UnknownNode, "the API server cannot reach it", unknown(
 		fmt.Sprintf("The API server cannot reach the kubelet of node %s (%s). kubectl logs and kubectl exec fail for its pods as well.", name, prose.Brief(reason, kept)),
 		"Whether the kubelet, its certificate or the network between them is at fault shows on the node.",
-		kubectl.Inspect("see whether its kubelet answers", fmt.Sprintf("kubectl get --raw /api/v1/nodes/%s/proxy/healthz", name)),
+		kubectl.Inspect("see whether its kubelet answers", kubectl.Command("", "get --raw /api/v1/nodes/%s/proxy/healthz", name)),
 		kubectl.OnNode("see whether its kubelet runs", "systemctl status kubelet"),
 	))
 }

@@ -248,7 +248,7 @@ func declaredOtherwise(service *v1.Service, port v1.ServicePort, pods []v1.Pod) 
 		Cause: answer.ServicePortMismatch, Rule: "target-port", Certainty: answer.Inferred,
 		Text: fmt.Sprintf("Port %d of the Service is %s and goes to port %s of its pods, which declare that one as %s: what listens there hears nothing of the other protocol.",
 			port.Port, protocol(port.Protocol), target.String(), declared),
-		Fixes: []answer.Fix{{Text: fmt.Sprintf("set the protocol of the Service's port to %s, if that is what its pods take", declared), Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe}},
+		Fixes: []answer.Fix{{Text: fmt.Sprintf("set the protocol of the Service's port to %s, if that is what its pods take", declared), Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe}},
 	}, declared != ""
 }
 
