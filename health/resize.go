@@ -98,10 +98,10 @@ func (t *turn) roomMade() {
 
 // ownWanted are the resources that the spec gives to the pod as a whole (KEP-2837).
 func (p *pod) ownWanted() v1.ResourceRequirements {
-	if own := p.Object.Spec.Resources; own != nil {
-		return *own
+	if p.Object == nil || p.Object.Spec.Resources == nil { // a file of facts may lack the object
+		return v1.ResourceRequirements{}
 	}
-	return v1.ResourceRequirements{}
+	return *p.Object.Spec.Resources
 }
 
 // effective are the resources with the pod's limits where there are none of the

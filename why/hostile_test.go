@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -58,4 +59,43 @@ func TestCommandsHoldHostileNames(t *testing.T) {
 		t.Errorf("none of %d commands has a hostile name", commands)
 	}
 	t.Logf("%d of %d commands have a hostile name", hostile, commands)
+}
+
+// A probe's command of several lines is no command line: a front takes no answer with one.
+func TestAProbesCommandOfSeveralLines(t *testing.T) {
+	for command, want := range map[string]bool{`"check --all"`: true, `"if check\nthen exit 1\nfi"`: false} {
+		story := "several lines\npod {containers: [{name: app, readinessProbe: {exec: {command: [sh, -c, " + command + "]}}}]}\n" +
+			`probe app 4 {probe: Readiness, verdict: Failure, message: failed, took: 3000000, evidence: {handler: exec, target: check, exitCode: 2, output: "sh: line 1: 12 Segmentation fault (core dumped) check"}}` + "\n----\n"
+		found := false
+		retell(t, story, func(_ *tale, a answer.Answer) {
+			for _, v := range a.Verdicts {
+				for _, f := range v.Fixes {
+					if strings.HasPrefix(f.Text, "run it by hand") {
+						found = true
+						if (f.Command != "") != want {
+							t.Errorf("%s: %+v", command, f)
+						}
+					}
+				}
+			}
+		})
+		if !found {
+			t.Errorf("%s: nothing is to be run by hand", command)
+		}
+	}
+}
+
+// A file of facts may lack the object of a pod that was seen.
+func TestAPodWithoutItsObject(t *testing.T) {
+	s := tell(t, podOf(t, ""))
+	s.exit("app", fact.Exited{ExitCode: 1})
+	for i := range s.facts {
+		if b, ok := s.facts[i].Body.(fact.SpecSeen); ok {
+			b.Object = nil
+			s.facts[i].Body = b
+		}
+	}
+	if a := s.ask(); len(a.Verdicts) == 0 {
+		t.Errorf("no verdict: %+v", a)
+	}
 }
