@@ -361,7 +361,7 @@ func (f *follower) behind(ctx context.Context, p place, service *v1.Service, lef
 	answers, _ := f.pods(ctx, selected)
 	none.hops = cluster.Deaf(service, p.port, selected, pods.Items, answers, byPlace(p, name))
 	if len(none.hops) == 0 && p.unanswered {
-		none.hops = cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name))
+		none.hops = cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name), f.suspects.cleared())
 	}
 	return none
 }

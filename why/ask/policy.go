@@ -128,7 +128,13 @@ type suspicion struct {
 	unread    bool   // policies of a namespace could not be read
 	withheld  string // the namespace whose policies may not be read
 	admitting bool   // policies select an end and admit the connection
+	undecided bool   // whether policies admit it is not known
 	idle      string // the policy that would block it on a node that enforced policies
+}
+
+// cleared reports whether NetworkPolicies are not the reason: no policy blocks what was suspected, or none is enforced.
+func (s *suspicion) cleared() bool {
+	return s.idle != "" || s.asked && !s.unread && !s.undecided
 }
 
 // read returns the policies of a namespace; ok is false if they could not be read.
@@ -181,6 +187,7 @@ func (f *follower) evaluate(ctx context.Context, c netpol.Connection) netpol.Res
 	out := netpol.Result{Outcome: netpol.Undecided}
 	if items, ok := f.read(ctx, c.Client.Pod.Namespace); ok {
 		out = netpol.Egress(items, c)
+		f.suspects.undecided = f.suspects.undecided || out.Outcome == netpol.Undecided
 	}
 	if c.Server.Pod == nil || out.Outcome == netpol.Denied {
 		return out
@@ -188,6 +195,7 @@ func (f *follower) evaluate(ctx context.Context, c netpol.Connection) netpol.Res
 	in := netpol.Result{Outcome: netpol.Undecided}
 	if items, ok := f.read(ctx, c.Server.Pod.Namespace); ok {
 		in = netpol.Ingress(items, c)
+		f.suspects.undecided = f.suspects.undecided || in.Outcome == netpol.Undecided
 	}
 	if min(in.Outcome, out.Outcome) == netpol.Allowed && len(out.Policies)+len(in.Policies) > 0 {
 		f.suspects.admitting = true

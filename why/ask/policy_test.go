@@ -379,3 +379,29 @@ func TestLateIsNoHang(t *testing.T) {
 		}
 	}
 }
+
+// An asker who may see one namespace is told nothing of others.
+func TestNetworkPolicyWithin(t *testing.T) {
+	for spec, policy := range map[string]string{denyAllOut: "shop/out", ownOut: ""} {
+		v := newVillage(t)
+		v.client(dnsTimeout)
+		v.backend()
+		v.dns()
+		v.policy("out", spec)
+		from, err := Recorded(v.Case, false, Options{Namespace: "shop", Within: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := from.About(t.Context(), Target{Kind: "pod", Name: "client"})
+		if err != nil || len(all) != 1 {
+			t.Fatal(len(all), err)
+		}
+		got := ""
+		if hops := all[0].Verdicts[0].Hops; len(hops) > 0 {
+			got = hops[0].Policy
+		}
+		if text := all[0].Text(answer.Style{Wide: true}); got != policy || strings.Contains(text, "kube-dns") || strings.Contains(text, "coredns") {
+			t.Errorf("%q: %s", got, text)
+		}
+	}
+}

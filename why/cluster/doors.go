@@ -232,8 +232,8 @@ const tries = 10 * time.Second
 
 // Dropped is the hop to a Service that is asked for connections at some places in vain, while its
 // pods listen there and have room: their kernel would answer each that comes to them. None where
-// one of them may not, or nobody looked.
-func Dropped(service *v1.Service, dialing []string, pods []v1.Pod, answers []answer.Answer, by string) []answer.Hop {
+// one of them may not, or nobody looked. admitted is set if NetworkPolicies admit the connections.
+func Dropped(service *v1.Service, dialing []string, pods []v1.Pod, answers []answer.Answer, by string, admitted bool) []answer.Hop {
 	name := service.Namespace + "/" + service.Name
 	for _, p := range service.Spec.Ports {
 		place := fmt.Sprintf("%s:%d", service.Spec.ClusterIP, p.Port)
@@ -252,13 +252,15 @@ func Dropped(service *v1.Service, dialing []string, pods []v1.Pod, answers []ans
 		if takes == "" {
 			return nil
 		}
+		drops, policies := "as a network policy or a firewall does", []answer.Fix{kubectl.Inspect("see which network policies there are", kubectl.Command(service.Namespace, "get networkpolicies"))}
+		if admitted {
+			drops, policies = "by a firewall or another kind of policy, since no NetworkPolicy blocks it", nil
+		}
 		return []answer.Hop{{
 			Service: name, By: by, Cause: answer.NetworkBlocked,
-			Text: fmt.Sprintf("No connection to port %d of Service %s (%s) comes about, although %s: what is sent there is dropped on the way, as a network policy or a firewall does.", p.Port, name, place, takes),
-			Fixes: []answer.Fix{
-				kubectl.Inspect("see which network policies there are", kubectl.Command(service.Namespace, "get networkpolicies")),
-				kubectl.Inspect("see which rules drop it, on the node and in the pods' network namespaces", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'"),
-			},
+			Text: fmt.Sprintf("No connection to port %d of Service %s (%s) comes about, although %s: what is sent there is dropped on the way, %s.", p.Port, name, place, takes, drops),
+			Fixes: append(policies,
+				kubectl.Inspect("see which rules drop it, on the node and in the pods' network namespaces", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'")),
 		}}
 	}
 	return nil
