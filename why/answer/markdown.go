@@ -26,7 +26,10 @@ func Markdown(all []Answer) string {
 			fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", name, plain(string(s.Kind)), code(string(v.Cause)), plain(prose.Brief(v.Text, 160)))
 			a.explainMarkdown(&why, name, s, v)
 		}
-		if table.Len() == before {
+		switch {
+		case len(a.Verdicts) == 0:
+			well += a.Well
+		case table.Len() == before:
 			well++
 		}
 	}

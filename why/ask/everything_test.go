@@ -1,7 +1,9 @@
 package ask
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/serve"
 )
 
 // all is the overview of everything of the village, by the API alone.
@@ -293,6 +296,55 @@ func TestRequests(t *testing.T) {
 	}
 	// The kinds, one question to the node, and the ConfigMaps with entries of knowledge.
 	if n := int(count.n.Load()); n > len(surveyed)+2+2 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// overseer is a front that speaks for all nodes.
+type overseer struct {
+	herald
+	gone []answer.Answer
+}
+
+func (o *overseer) Departed(_ context.Context, about serve.Question) ([]answer.Answer, error) {
+	return slices.DeleteFunc(slices.Clone(o.gone), func(a answer.Answer) bool { return a.Subject.Name != about.Name }), nil
+}
+
+func (o *overseer) Standing(context.Context, string) ([]answer.Answer, int, []string, error) {
+	return nil, 2, nil, nil
+}
+
+// Where a front speaks for all pods, the API is asked about the rest, and lists no pods but those of what is short of
+// them.
+func TestEverythingByFront(t *testing.T) {
+	v := newVillage(t)
+	v.Time = time.Now().UTC()
+	v.pod("web-1", true, "", labelled("web"))
+	v.pod("web-2", true, "", labelled("web"))
+	v.deployment("web", 3, 2, quotaFull)
+	v.deployment("api", 1, 1, "")
+	v.service("api", 80, map[string]string{"app": "api"})
+	v.event("Pod", "old", "Evicted", "The node was low on resource: memory. ")
+	client, err := v.Client(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := &counting{RoundTripper: client}
+	gone := answer.New(answer.Subject{Kind: "Pod", Namespace: "shop", Name: "old", UID: "old"}, v.Time, answer.Coverage{})
+	gone.Put(answer.Symptom{Kind: answer.Evicted, Last: v.Time}, answer.Verdict{Cause: answer.EvictedMemory, Text: "The node was short of memory."})
+	o := Options{Namespace: "shop", Front: &overseer{gone: []answer.Answer{gone}}}
+	c, err := Connect(&rest.Config{Host: "http://recorded", Transport: count}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := c.All(t.Context())
+	got := answer.Overview(all, answer.Style{})
+	for _, want := range []string{"deployment shop/web", "insufficient-resources", "2 other pods well or done", "shop/old "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s, %v", want, got, err)
+		}
+	}
+	if n := int(count.n.Load()); n > len(surveyed)+6 {
 		t.Errorf("%d requests", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -14,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
 	"whylet.dev/whylet/why/record"
@@ -91,10 +91,11 @@ func (l lists) isWhole(kind string) bool {
 // snapshot answers requests for objects from lists that were read already, and reads other objects and logs at most
 // once. Questions to nodes and writes are handed on.
 type snapshot struct {
-	live, kept http.RoundTripper
-	below      string // the path of the API server itself
-	space      string
-	kinds      map[string]bool // those of kept, by [record.Kind.Kind]
+	live  http.RoundTripper
+	below string // the path of the API server itself
+	space string
+	// kinds answer for the objects of each kind that was listed, by [record.Kind.Kind].
+	kinds map[string]func() (http.RoundTripper, error)
 
 	mu   sync.Mutex
 	read map[string]*page
@@ -123,10 +124,7 @@ func (q *question) within(l lists) (*question, error) {
 	if q.options.Now != nil {
 		return &s, nil
 	}
-	t, err := newSnapshot(l, q.http.Transport, q.config.Host)
-	if err != nil {
-		return nil, err
-	}
+	t := newSnapshot(l, q.http.Transport, q.config.Host)
 	client, err := kubernetes.NewForConfigAndClient(q.config, &http.Client{Transport: t, Timeout: q.http.Timeout})
 	if err != nil {
 		return nil, err
@@ -136,38 +134,39 @@ func (q *question) within(l lists) (*question, error) {
 	return &s, nil
 }
 
-func newSnapshot(l lists, live http.RoundTripper, host string) (*snapshot, error) {
+func newSnapshot(l lists, live http.RoundTripper, host string) *snapshot {
 	if live == nil {
 		live = http.DefaultTransport
 	}
-	t := &snapshot{live: live, space: l.space, kinds: map[string]bool{}, read: map[string]*page{}}
+	t := &snapshot{live: live, space: l.space, kinds: map[string]func() (http.RoundTripper, error){}, read: map[string]*page{}}
 	if u, err := url.Parse(host); err == nil && u.Host != "" {
 		t.below = strings.TrimSuffix(u.Path, "/")
 	}
-	kept := record.Case{Manifest: record.Manifest{Namespace: l.space, Held: []string{}}}
 	for _, k := range record.Kinds {
 		kind := strings.ToLower(k.Kind)
 		if l.kinds[kind] == nil || !l.isWhole(kind) || meta.LenList(l.kinds[kind]) > mostKept {
 			continue
 		}
-		objects, err := keptOf(l.kinds[kind], k)
-		if err != nil {
-			return nil, err
-		}
-		kept.Objects, kept.Held = append(kept.Objects, objects...), append(kept.Held, k.Held(l.space))
-		t.kinds[k.Kind] = true
+		t.kinds[k.Kind] = sync.OnceValues(func() (http.RoundTripper, error) {
+			objects, err := keptOf(l.kinds[kind], k)
+			if err != nil {
+				return nil, err
+			}
+			kept := record.Case{Manifest: record.Manifest{Namespace: l.space, Held: []string{k.Held(l.space)}}, Objects: objects}
+			return kept.Client(false)
+		})
 	}
-	var err error
-	t.kept, err = kept.Client(false)
-	return t, err
+	return t
 }
 
 // keptOf returns the objects of a list in JSON, each with what it is.
 func keptOf(list runtime.Object, k record.Kind) (all []json.RawMessage, err error) {
+	head := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,`, k.Version, k.Kind)
 	err = meta.EachListItem(list, func(o runtime.Object) error {
-		o.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(k.Version, k.Kind))
 		raw, err := json.Marshal(o)
-		all = append(all, raw)
+		if err == nil {
+			all = append(all, append([]byte(head), raw[1:]...))
+		}
 		return err
 	})
 	return all, err
@@ -180,10 +179,14 @@ func (s *snapshot) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case r.Method != http.MethodGet || !known || len(below) > 0 && below[0] != "log" || r.URL.Query().Has("watch"):
 		return s.live.RoundTrip(r)
-	case len(below) == 0 && s.kinds[k.Kind] && (!k.Namespaced || s.space == "" || s.space == space):
+	case len(below) == 0 && s.kinds[k.Kind] != nil && (!k.Namespaced || s.space == "" || s.space == space):
+		kept, err := s.kinds[k.Kind]()
+		if err != nil {
+			return nil, err
+		}
 		r = r.Clone(r.Context())
 		r.URL.Path = path
-		return s.kept.RoundTrip(r)
+		return kept.RoundTrip(r)
 	}
 	return s.once(r)
 }
