@@ -52,7 +52,7 @@ var rooms = []room{
 	{dir: "demo/actor"},
 	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "logline", module + "health", module + "knowledge", module + "mesh", module + "shell", module + "why/answer", module + "why/history", module + "why/kubectl", module + "why/mounts", module + "why/prose", module + "why/words"}},
 	{dir: "why/history", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
-	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "knowledge", module + "logline", module + "health", module + "shell", module + "why/answer", module + "why/kubectl", module + "why/mounts", module + "why/netpol", module + "why/prose", module + "why/words"}},
+	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", "k8s.io/component-helpers/scheduling/corev1", module + "fact", module + "knowledge", module + "logline", module + "health", module + "shell", module + "why/answer", module + "why/kubectl", module + "why/mounts", module + "why/netpol", module + "why/prose", module + "why/words"}},
 	{dir: "why/common", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why/answer", module + "why/cluster", module + "why/prose"}},
 	{dir: "why/kubectl", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "shell", module + "why/answer"}},
 	{dir: "why/mounts", pure: true, imports: []string{"k8s.io/api"}},

@@ -24,6 +24,8 @@ const (
 	degradedWithin = 2 * time.Minute
 	// seldom is the longest interval between two errors of a program that works rarely.
 	seldom = 10 * time.Minute
+	// rarely is the same for one about the program's own rights or credentials.
+	rarely = 30 * time.Minute
 	// leastErrors is the minimum count of an error: a single one may be chance.
 	leastErrors = 3
 	// leastShare is the minimum share of all lines, as 1/n, of an error that names no other program.
@@ -66,6 +68,9 @@ type logOf struct {
 	ready     time.Time   // when its pod became Ready; zero if unknown
 }
 
+// ofRights are the steps of entries about a program's own rights and credentials.
+var ofRights = []string{"compare-credentials", "check-certificate", "allow-service-account", "add-hba-line"}
+
 // complainedNow is an error that a container logs repeatedly at present.
 type complainedNow struct {
 	logline.Group
@@ -73,15 +78,19 @@ type complainedNow struct {
 	text    string
 	another bool // the error is about another program
 	place   string
+	own     bool // it is about the program's own rights or credentials, and goes on until somebody changes them
 }
 
 // complainsNow returns the errors that a log repeats at present, the most telling first.
-func (l logOf) complainsNow(now time.Time) []complainedNow {
+func (h *inquiry) complainsNow(l logOf) []complainedNow {
 	var all []complainedNow
 	for _, g := range l.story.Groups(logline.Warning, l.at) {
 		said := l.story.Message(g.Last)
 		c := complainedNow{Group: g, log: l, text: said, another: blames(said), place: words.Place(l.story.Text(g.Last))}
-		if g.Severity == logline.Warning && !c.another || c.harmless() || !c.goesOn(now) || c.recovered() {
+		if m, ok := h.meaning(said); ok {
+			c.own = slices.ContainsFunc(m.Steps, func(s knowledge.Step) bool { return slices.Contains(ofRights, s.Do) })
+		}
+		if g.Severity == logline.Warning && !c.another || c.harmless() || !c.goesOn(h.now) || c.recovered() {
 			continue
 		}
 		all = append(all, c)
@@ -137,10 +146,13 @@ func (g complainedNow) goesOn(now time.Time) bool {
 	if g.Severity >= logline.Fatal && quiet <= seldom && g.log.story.EndsFailed() && g.Last >= g.log.story.Primary() && (g.Count >= leastErrors || quiet <= degradedWithin && g.cannotGoOn()) {
 		return true // the last line of the log
 	}
-	if g.Count < least || !g.another && !g.isShare() {
+	if g.Count < least || !g.another && !g.own && !g.isShare() {
 		return false
 	}
 	between := g.Until.Sub(g.From) / time.Duration(g.Count-1)
+	if g.own && between <= rarely && quiet <= 2*rarely {
+		return true
+	}
 	return between <= seldom && quiet <= max(degradedWithin/4, min(3*between, seldom+degradedWithin))
 }
 
@@ -160,7 +172,7 @@ func (g complainedNow) recovered() bool {
 	plain, newest := 0, time.Time{}
 	for i := g.Last + 1; i < g.log.story.Len(); i++ {
 		said := g.log.story.Message(i)
-		if g.log.story.Severity(i) > logline.Plain {
+		if g.log.story.Severity(i) > logline.Plain || strings.HasPrefix(g.log.story.Text(i), "\t") || strings.HasSuffix(said, "?") { // such as libpq's hint
 			continue
 		}
 		if recovers.MatchString(said) || started.MatchString(said) && !notYet.MatchString(said) {
@@ -180,7 +192,7 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 			l.ready = c.LastTransitionTime.Time
 		}
 	}
-	all := l.complainsNow(h.now)
+	all := h.complainsNow(l)
 	if len(all) == 0 {
 		return t, false
 	}
@@ -369,7 +381,7 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
 		for _, r := range v.Repeats {
 			if n, ok := dependency(r.Text); ok && n.place != "" && !slices.ContainsFunc(a.Reaches, func(known answer.Reach) bool { return known.Place == n.place }) {
-				a.Reaches = append([]answer.Reach{{Container: r.Container, Place: n.place, How: answer.ReachSaid, Text: prose.Brief(r.Text, kept), Said: prose.Brief(r.Text, kept)}}, a.Reaches...)
+				a.Reaches = append([]answer.Reach{{Container: r.Container, Place: n.place, How: answer.ReachSaid, Text: prose.Brief(r.Text, kept), Said: prose.Midst(r.Text, quoted)}}, a.Reaches...)
 			}
 			if !slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Container == r.Container }) {
 				c := answer.Complaint{Container: r.Container, Text: r.Text, Another: blames(r.Text)}

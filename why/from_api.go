@@ -181,7 +181,7 @@ func probeSaysWhere(p *probing) *finding {
 }
 
 // listensOn fits what servers log once they listen, with the port.
-var listensOn = regexp.MustCompile(`(?i)\b(?:listen(?:ing|s)?|serving|bound|started|running|ready)\b.{0,60}?(?:\bport[ =:]{0,2}|:)(\d{2,5})\b`)
+var listensOn = regexp.MustCompile(`(?i)\b(?:listen(?:ing|s)?|serving|bound|binding|started|running|ready)\b.{0,60}?(?:\bport[ =:]{0,2}|:)(\d{2,5})\b`)
 
 // loggedPort is the declared port on which the container logs that it listens, where the probe asks on one that
 // neither its ports, its command, its variables nor its log name.

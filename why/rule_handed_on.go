@@ -66,11 +66,15 @@ func (e ending) crashToldByShell() *finding {
 	if e.by() != itself || !slices.ContainsFunc(e.exit.LastLines, func(line string) bool { return words.DiedOf(line) == n }) {
 		return nil
 	}
-	return &finding{
+	f := &finding{
 		cause: answer.AppCrashSignal, weight: strong, chain: e.chain(), fixes: e.h.logsFix(e.run),
 		text: fmt.Sprintf("A child process of container %s crashed%s: its shell says that it died of %s%s, and handed on exit code %d.",
 			e.run.Container, e.after(), signalName(n), crashMeaning(n), e.exit.ExitCode),
 	}
+	if heap := heapSaid(e); heap != nil { // why it ended itself
+		f.text, f.fixes = heap.text, heap.fixes
+	}
+	return f
 }
 
 func childKillHandedOn(e ending) *finding {

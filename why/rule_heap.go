@@ -30,6 +30,8 @@ func heapSaid(e ending) *finding {
 	how := fmt.Sprintf("with exit code %d", e.exit.ExitCode)
 	if e.exit.Signal != 0 {
 		f.cause, f.weight, how = answer.AppCrashSignal, certain, "by "+signalName(e.exit.Signal)
+	} else if e.exit.ExitCode == 128+sigabrt && !e.exit.StatusKnown { // as V8 and the JVM end themselves when the heap is full
+		f.cause = answer.AppCrashSignal
 	}
 	said = e.reasonFor(said)
 	f.text = fmt.Sprintf("Container %s ended%s %s because its program could get no more memory. The kernel killed nothing: there was no OOM kill at the container's limit. It said: %s.", e.run.Container, e.after(), how, quote(said, quotedHint))

@@ -151,10 +151,24 @@ func projected(v *v1.Volume) []v1.VolumeProjection {
 	return v.Projected.Sources
 }
 
+// whyNotAttached is what was said of a volume that cannot be attached, where kubelet says only that it waits for it.
+func (h *inquiry) whyNotAttached(message string) string {
+	if !strings.Contains(message, "timed out waiting for the condition") && !strings.Contains(message, "context deadline exceeded") {
+		return message
+	}
+	for _, f := range slices.Backward(fact.All[fact.SetUpFailed](h.Facts)) {
+		if b := fact.Of[fact.SetUpFailed](f); b.Stage == "volumes" && (strings.HasPrefix(b.Message, "Multi-Attach error") || strings.HasPrefix(b.Message, "AttachVolume.Attach failed")) {
+			return b.Message
+		}
+	}
+	return message
+}
+
 // explainSetUp says why the pod's volumes, cgroup or sandbox cannot be made.
 func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	b := fact.Of[fact.SetUpFailed](failed)
 	f := finding{weight: strong, certainty: answer.Recorded, chain: notStarted{h: h, fact: failed}.chain()}
+	b.Message = h.whyNotAttached(b.Message)
 	message := prose.Brief(b.Message, 200)
 	switch container, meant := h.thousandths(b.Message); {
 	case knowledge.NoSpace.In(b.Message) && meant != "":

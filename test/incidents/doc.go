@@ -13,6 +13,7 @@
 //	leads: shop/postgres        the pod to which the chain leads
 //	says: refused               a regular expression that the text matches, its white space as single spaces
 //	never: delete pod           one that it does not match
+//	open: shop/elasticsearch    one that it should match, and does not yet
 //
 // objects.yaml has the objects. What a pod leaves out is filled in: namespace shop, node n1, and
 // that it runs and is Ready since ten minutes. POD/CONTAINER.now.log and .previous.log are logs,

@@ -30,7 +30,7 @@ func parse(raw []byte) (*incident, error) {
 	i := &incident{archive: txtar.Parse(raw), want: map[string][]string{}}
 	for line := range strings.Lines(string(i.archive.Comment)) {
 		if key, value, ok := strings.Cut(line, ": "); ok && !strings.Contains(key, " ") {
-			if !slices.Contains([]string{"ask", "symptom", "cause", "leads", "says", "never"}, key) {
+			if !slices.Contains([]string{"ask", "symptom", "cause", "leads", "says", "never", "open"}, key) {
 				return nil, fmt.Errorf("unknown key %q", key)
 			}
 			i.want[key] = append(i.want[key], strings.TrimSpace(value))

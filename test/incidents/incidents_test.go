@@ -83,7 +83,7 @@ func (i *incident) judge(t *testing.T, a *answer.Answer) {
 		t.Errorf("cause %s, not %s", v.Cause, want[0])
 	}
 	for _, want := range i.want["leads"] {
-		if v.Pod != want {
+		if v.Pod != want && "shop/"+s.Pod != want {
 			t.Errorf("it leads to %q, not to %s", v.Pod, want)
 		}
 	}
@@ -91,6 +91,11 @@ func (i *incident) judge(t *testing.T, a *answer.Answer) {
 	for _, want := range i.want["says"] {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("it does not say %q", want)
+		}
+	}
+	for _, open := range i.want["open"] {
+		if regexp.MustCompile(open).MatchString(text) {
+			t.Errorf("it says %q by now: that is open no more", open)
 		}
 	}
 	for _, not := range i.want["never"] {

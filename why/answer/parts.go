@@ -51,6 +51,9 @@ func (v *Verdict) Say(p Parts) {
 // SayThen adds what followed.
 func (v *Verdict) SayThen(then string) {
 	p := v.Parts
+	if p.String() == "" {
+		p.What = v.Text
+	}
 	p.Then = append(p.Then[:len(p.Then):len(p.Then)], then)
 	v.Say(p)
 }

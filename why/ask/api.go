@@ -106,8 +106,16 @@ func (q *question) eventsOfMakers(ctx context.Context, pod *v1.Pod) (all []v1.Ev
 // read is left out, and so are all of a pod that is well. Only what is known of the objects
 // is asked for, and not what is in them.
 func (q *question) changed(ctx context.Context, pod *v1.Pod) map[string]time.Time {
+	if settled(pod) {
+		return map[string]time.Time{}
+	}
+	return q.configChanges(ctx, pod)
+}
+
+// configChanges says when the ConfigMaps that a pod's containers read were changed last, with the asker's own rights.
+func (q *question) configChanges(ctx context.Context, pod *v1.Pod) map[string]time.Time {
 	all := map[string]time.Time{}
-	if settled(pod) || q.options.AtDoor {
+	if q.options.AtDoor {
 		return all
 	}
 	for _, name := range fromapi.ConfigMaps(pod) {

@@ -89,9 +89,6 @@ func (f *follower) echoes(ctx context.Context, pod *v1.Pod, k asker) []heard {
 			if err != nil {
 				continue
 			}
-			if len(told.Complaints) == 0 {
-				f.hear(ctx, other, &told)
-			}
 			c, ofItself, ok := cluster.Repeated(k.said, &told)
 			if !ok {
 				continue

@@ -14,7 +14,7 @@ import (
 )
 
 // mostHeard and mostHeardBytes bound what is read of the end of the log of a Ready pod.
-const mostHeard, mostHeardBytes = 2000, 4 << 20
+const mostHeard, mostHeardBytes = 10_000, 4 << 20
 
 // hear reads the logs of a Ready pod without symptoms, with the asker's own rights, and reports it as Degraded if
 // they repeat an error. A front reads none: its agents do, and so does the client.
@@ -47,7 +47,18 @@ func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		}
 		logs = append(logs, log)
 	}
-	if !why.Degrade(a, pod, logs) && kind == answer.Healthy {
+	switch {
+	case why.Degrade(a, pod, logs):
+		if len(a.Changes) == 0 {
+			for name, at := range q.configChanges(ctx, pod) {
+				if at.After(pod.CreationTimestamp.Time) {
+					a.Changes = append(a.Changes, answer.Changed{At: at, Text: "ConfigMap " + name + " was changed", Object: "ConfigMap", Name: name})
+				}
+			}
+			slices.SortFunc(a.Changes, func(x, y answer.Changed) int { return x.At.Compare(y.At) })
+		}
+		cluster.SinceChange(a)
+	case kind == answer.Healthy:
 		q.noted(ctx, pod, a)
 	}
 }

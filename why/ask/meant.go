@@ -90,7 +90,7 @@ func (q *question) meant(ctx context.Context, all []answer.Answer) {
 			if n := v.Step(answer.StepGrowClaim); n >= 0 {
 				q.grow(ctx, &v.Fixes[n])
 			}
-			if v.Cause != answer.ConfigMissing || name == "" || left == 0 {
+			if v.Cause != answer.ConfigMissing && v.Cause != answer.ImageUnauthorized || name == "" || left == 0 {
 				continue
 			}
 			left--
@@ -99,6 +99,9 @@ func (q *question) meant(ctx context.Context, all []answer.Answer) {
 				continue
 			}
 			refs := references(&pod.Spec)
+			if v.Cause == answer.ImageUnauthorized {
+				refs = q.pullSecrets(ctx, v, pod)
+			}
 			for _, r := range slices.SortedFunc(maps.Keys(refs), func(a, b reference) int {
 				return slices.Compare([]string{a.kind, a.name, a.key}, []string{b.kind, b.name, b.key})
 			}) {
@@ -108,6 +111,30 @@ func (q *question) meant(ctx context.Context, all []answer.Answer) {
 			}
 		}
 	}
+}
+
+// pullSecrets are the Secrets that a pod's imagePullSecrets name. Of those that do not exist the verdict says so:
+// kubelet pulls without them.
+func (q *question) pullSecrets(ctx context.Context, v *answer.Verdict, pod *v1.Pod) map[reference]bool {
+	all := map[reference]bool{}
+	for _, s := range pod.Spec.ImagePullSecrets {
+		r := reference{kind: "Secret", name: s.Name}
+		all[r] = true
+		if _, err := q.keysOf(ctx, pod.Namespace, r); apierrors.IsNotFound(err) {
+			v.SayBecause(fmt.Sprintf("Secret %s, which its imagePullSecrets name, does not exist in namespace %s.", s.Name, pod.Namespace))
+			v.AddFirst(answer.Fix{Text: fmt.Sprintf("create Secret %s of type kubernetes.io/dockerconfigjson with credentials of the registry", s.Name), Command: kubectl.Command(pod.Namespace, "create secret docker-registry %s --docker-server=%s --docker-username=\"$USERNAME\" --docker-password=\"$PASSWORD\"", s.Name, registry(pod)), Risk: answer.Safe})
+		}
+	}
+	return all
+}
+
+// registry is the host from which the first image of a pod comes.
+func registry(pod *v1.Pod) string {
+	host, _, found := strings.Cut(pod.Spec.Containers[0].Image, "/")
+	if found && strings.ContainsAny(host, ".:") {
+		return host
+	}
+	return "https://index.docker.io/v1/"
 }
 
 // grow says in a step about a claim that is full whether its StorageClass lets it ask for more.

@@ -187,6 +187,11 @@ func (f *follower) nameless(ctx context.Context, pod *v1.Pod, a *answer.Answer, 
 		missing := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name}}
 		where, _, _ := cluster.Named(f.settings(ctx, pod), missing)
 		cluster.NoService(&a.Verdicts[i], missing, port, where, services.Items)
+		if !f.options.Within {
+			if all, err := f.client.CoreV1().Services("").List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name}); err == nil && len(all.Items) > 0 {
+				cluster.ServiceElsewhere(&a.Verdicts[i], name, all.Items[0].Namespace)
+			}
+		}
 		return true
 	}
 	return false

@@ -106,7 +106,13 @@ func (q *question) behind(ctx context.Context, t Target) (behind, error) {
 		return statefulSet(o), err
 	case "daemonset":
 		o, err := apps.DaemonSets(q.space).Get(ctx, t.Name, get)
-		return daemonSet(o), err
+		b := daemonSet(o)
+		if err == nil && b.Nodes != "" {
+			if taints := (cluster.Around{Nodes: q.nodes()}).KeepsOut(b.template); taints != "" {
+				b.Nodes += ", and " + taints
+			}
+		}
+		return b, err
 	}
 	o, err := q.client.BatchV1().Jobs(q.space).Get(ctx, t.Name, get)
 	return job(o), err

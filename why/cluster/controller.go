@@ -46,6 +46,9 @@ func WorkloadAnswer(w Workload, pods []answer.Answer, now time.Time) answer.Answ
 		if well && w.Wanted != 0 && len(pods) == 0 {
 			a.Verdicts[0].Text = "It has no pods at the moment: one may be about to be made, or may have failed and been taken away."
 		}
+		if !well && a.Well > 0 && w.Wanted > 0 {
+			a.Verdicts[0].SayThen(fmt.Sprintf("Its %s.", stillServe(a.Well)))
+		}
 		return a // what is missing may be about to be made
 	case !known && w.Refused != "":
 		f = unknown(fmt.Sprintf("Its controller cannot make its pods: %s.", w.said()), "", w.describe())
@@ -59,6 +62,14 @@ func WorkloadAnswer(w Workload, pods []answer.Answer, now time.Time) answer.Answ
 	}
 	a.Join(&own)
 	return a
+}
+
+// stillServe counts the pods of a workload that are well beside others.
+func stillServe(n int) string {
+	if n == 1 {
+		return "other pod is well and still serves"
+	}
+	return fmt.Sprintf("%d other pods are well and still serve", n)
 }
 
 func (w Workload) have(n int) string {

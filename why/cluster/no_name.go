@@ -48,6 +48,11 @@ func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string,
 	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
 }
 
+// ServiceElsewhere adds that another namespace has a Service of the name: a short name is looked up in the pod's own.
+func ServiceElsewhere(v *answer.Verdict, name, namespace string) {
+	v.SayBecause(fmt.Sprintf("Namespace %s has a Service %s; from here its name is %s.%s.", namespace, name, name, namespace))
+}
+
 // underDomain fits a Service's whole name: its own, its namespace's, and the cluster's domain.
 var underDomain = regexp.MustCompile(`^([a-z][-a-z0-9]*)\.([a-z0-9][-a-z0-9]*)\.svc\.([a-z0-9][-a-z0-9.]*[a-z0-9])\.?$`)
 

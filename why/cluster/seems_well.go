@@ -156,6 +156,22 @@ func Fails(a *answer.Answer, since time.Time) (cause answer.Cause, text string, 
 	return cmp.Or(c.Cause, answer.AppUnhealthy), "It looks well, and fails who asks it. " + c.Says(), true
 }
 
+// SinceChange blames the change of what a Degraded pod reads, if its own errors began right after that.
+func SinceChange(a *answer.Answer) {
+	v := &a.Verdicts[0]
+	i := ownError(a, false)
+	if i < 0 || len(v.Repeats) == 0 || v.Cause == answer.SecurityRefused || v.Cause == answer.DiskFull {
+		return
+	}
+	changed := changeBefore(a, v.Repeats[0].First)
+	if changed == nil || changed.Object == "" {
+		return
+	}
+	v.Contributing = append(v.Contributing, answer.Note{Cause: v.Cause, Text: "since then its log repeats that error"})
+	v.Cause = answer.ConfigChanged
+	v.SayBecause(fmt.Sprintf("That began %s after %s.", prose.Span(max(v.Repeats[0].First.Sub(changed.At), 0)), changed.Text))
+}
+
 // now reports whether a complaint is of now.
 func now(c answer.Complaint) bool { return !c.Before }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
 // Around is what the API server knows around a pod that has no node; a part is nil
@@ -51,6 +52,21 @@ func (a Around) tainted(pod *v1.Pod) (words, sick string) {
 		all = append(all[:5], "and more")
 	}
 	return strings.Join(all, ", "), sick
+}
+
+// KeepsOut says which taints keep pods of a template from the nodes that have the labels that they require; empty where
+// none does.
+func (a Around) KeepsOut(template *v1.PodTemplateSpec) string {
+	pod := &v1.Pod{Spec: template.Spec}
+	required := nodeaffinity.GetRequiredNodeAffinity(pod)
+	var fit Around
+	for i := range a.Nodes {
+		if ok, err := required.Match(&a.Nodes[i]); ok && err == nil {
+			fit.Nodes = append(fit.Nodes, a.Nodes[i])
+		}
+	}
+	taints, _ := fit.tainted(pod)
+	return taints
 }
 
 // tolerates is a toleration of a taint by its words; the numeric operators of

@@ -91,6 +91,9 @@ const holds = 3 * time.Minute
 // pulled after it.
 func (t *teller) cameRight(e reported.Event) bool {
 	stage := e.Reason == "FailedMount" || e.Reason == "FailedAttachVolume" || e.Reason == "FailedMapVolume" || e.Reason == "FailedCreatePodSandBox"
+	if e.Reason == "FailedAttachVolume" && t.since(e, "", "FailedMount") && !t.since(e, "", "SuccessfulAttachVolume", "Pulling", "Pulled", "Created") {
+		return false // the controller that attaches volumes tells of it once, and kubelet then of what it waits for
+	}
 	return stage && (t.Now.Sub(e.Last) > holds && !t.gone || t.since(e, "", "Pulling", "Pulled", "Created"))
 }
 
