@@ -51,7 +51,7 @@ func TestAQuestionGoesThroughTheFront(t *testing.T) {
 	}
 	// The node without an agent is answered for from the API, and says so.
 	answers, err = w.Asker("shop").About(t.Context(), ask.Target{Kind: "pod", Name: "web-2"})
-	if err != nil || len(answers) != 1 || !strings.Contains(answers[0].Journal.Gaps[0].Reason, "nobody on node node-b remembers") {
+	if err != nil || len(answers) != 1 || !strings.Contains(answers[0].Journal.Gaps[0].Reason, "no agent on node node-b answered") {
 		t.Errorf("%v %+v", err, answers)
 	}
 	if n := w.Ill("other"); n != 0 {

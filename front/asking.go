@@ -56,7 +56,7 @@ func (h *Hub) sessionOf(node string) (*session, <-chan struct{}, error) {
 	defer h.mu.RUnlock()
 	n := h.nodes[node]
 	if n == nil {
-		return nil, nil, &ask.AwayError{Reason: fmt.Sprintf("nobody on node %s remembers", node)}
+		return nil, nil, &ask.AwayError{Reason: fmt.Sprintf("no agent on node %s answered", node)}
 	}
 	return n.session, h.changed, nil
 }

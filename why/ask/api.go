@@ -48,7 +48,7 @@ func whyAbsent(node string, err error) (reason string, ok bool) {
 	// What a kubelet says of a path that it does not serve (net/http, NotFound), or a
 	// proxy before it.
 	case apierrors.IsNotFound(err) && !strings.Contains(err.Error(), (&serve.NotKnownError{}).Error()):
-		return fmt.Sprintf("nobody on node %s remembers", node), true
+		return fmt.Sprintf("no agent on node %s answered", node), true
 	}
 	return "", false
 }

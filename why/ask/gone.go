@@ -120,7 +120,7 @@ func (q *question) departedFromAPI(ctx context.Context, name string) (answer.Ans
 	if err != nil {
 		return answer.Answer{}, false
 	}
-	return fromapi.Departed(q.space, name, list.Items, q.now(), q.aboutPod("nobody remembers the pod"))
+	return fromapi.Departed(q.space, name, list.Items, q.now(), q.aboutPod("no agent has seen the pod"))
 }
 
 // remembered asks the front, or all nodes, about one pod that is gone.

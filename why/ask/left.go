@@ -87,7 +87,7 @@ func (s *survey) leftPod(ctx context.Context, one fromapi.Left, events []*v1.Eve
 			own = append(own, *e)
 		}
 	}
-	a, ok := fromapi.Departed(one.Namespace, one.Name, own, s.now(), s.aboutPod("nobody remembers the pod"))
+	a, ok := fromapi.Departed(one.Namespace, one.Name, own, s.now(), s.aboutPod("no agent has seen the pod"))
 	if ok {
 		in.existing(ctx, &a)
 	}

@@ -69,5 +69,5 @@ func (q *question) unspoken(ctx context.Context, node string) ([]answer.Answer, 
 		return nil, fmt.Errorf("listing the pods of node %s: %w", node, err)
 	}
 	q.unheard(node)
-	return q.eachFromAPI(ctx, list.Items, fmt.Sprintf("nobody on node %s remembers", node)), nil
+	return q.eachFromAPI(ctx, list.Items, fmt.Sprintf("no agent on node %s answered", node)), nil
 }
