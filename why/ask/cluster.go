@@ -161,7 +161,7 @@ func (q *question) answers(ctx context.Context, t Target) ([]answer.Answer, erro
 		return nil, fmt.Errorf("asking %s: %w", whoHas(pod), err)
 	}
 	cluster.KeptOpen(&a, pod)
-	q.hear(ctx, pod, &a)
+	q.hear(ctx, pod, &a, mostHeard)
 	q.follow(ctx, pod, &a)
 	q.sufferers(ctx, pod, &a)
 	q.beside(ctx, pod, &a)

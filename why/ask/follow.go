@@ -66,7 +66,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	// What its processes say and wait for now, and those of its other containers.
 	if again, err := f.pod(ctx, pod); err == nil && len(again.Verdicts) > 0 {
 		*a = again
-		q.hear(ctx, pod, a)
+		q.hear(ctx, pod, a, mostHeard)
 	}
 	for i, v := range a.Verdicts {
 		if !cluster.MayLead(v) || f.ownService(ctx, pod, a, i) {
@@ -511,7 +511,7 @@ func (f *follower) about(ctx context.Context, pod *v1.Pod) (answer.Answer, error
 	if err == nil {
 		if f.heardPeers < mostPeers && len(a.Complaints) == 0 && cluster.LooksWell(pod) {
 			f.heardPeers++
-			f.hear(ctx, pod, &a)
+			f.hear(ctx, pod, &a, fewHeard)
 		}
 		for i := range a.Verdicts {
 			f.ownService(ctx, pod, &a, i)

@@ -13,12 +13,13 @@ import (
 	"whylet.dev/whylet/why/cluster"
 )
 
-// mostHeard and mostHeardBytes bound what is read of the end of the log of a Ready pod.
-const mostHeard, mostHeardBytes = 10_000, 4 << 20
+// mostHeard and mostHeardBytes bound what is read of the end of the log of the Ready pod asked about, in which an error may be
+// rare; fewHeard is how many lines are read of one beside others.
+const mostHeard, mostHeardBytes, fewHeard = 10_000, 4 << 20, 2000
 
 // hear reads the logs of a Ready pod without symptoms, with the asker's own rights, and reports it as Degraded if
 // they repeat an error. A front reads none: its agents do, and so does the client.
-func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
+func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer, most int) {
 	if q.options.AtDoor || !cluster.LooksWell(pod) || len(a.Symptoms) != 1 {
 		return
 	}
@@ -31,7 +32,7 @@ func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		if st.State.Running == nil || q.options.Container != "" && q.options.Container != st.Name {
 			continue
 		}
-		lines, ok := q.lines(ctx, pod, st.Name, false, mostHeard, mostHeardBytes)
+		lines, ok := q.lines(ctx, pod, st.Name, false, most, mostHeardBytes)
 		if !ok {
 			continue
 		}
@@ -102,7 +103,7 @@ func (q *question) heard(ctx context.Context, pods []v1.Pod, answers []answer.An
 	}
 	each(answers[:most], func(i int, _ answer.Answer) {
 		if n := slices.IndexFunc(pods, func(p v1.Pod) bool { return p.UID == answers[i].Subject.UID }); n >= 0 {
-			q.hear(ctx, &pods[n], &answers[i])
+			q.hear(ctx, &pods[n], &answers[i], fewHeard)
 		}
 	})
 }
