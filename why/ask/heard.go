@@ -19,7 +19,7 @@ const mostHeard, mostHeardBytes, fewHeard = 10_000, 4 << 20, 2000
 
 // hear reads the logs of a Ready pod without symptoms, with the asker's own rights, and reports it as Degraded if
 // they repeat an error. A front reads none: its agents do, and so does the client.
-func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer, most int) {
+func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer, most int64) {
 	if q.options.AtDoor || !cluster.LooksWell(pod) || len(a.Symptoms) != 1 {
 		return
 	}
