@@ -234,9 +234,15 @@ func allowServiceAccount(_ *inquiry, c counsel) answer.Fix {
 	} else {
 		scope = shell.Linef("-n %s ", in)
 	}
-	name := account + "-" + verb
+	name, text := account+"-"+verb, fmt.Sprintf("let service account %s/%s %s %s, if it should: with this command, or in the program's own manifests", space, account, verb, resource)
+	if verb == "list" || verb == "watch" { // who lists to keep a copy watches, too
+		name, verb = account+"-read", "get,list,watch"
+	}
+	if account == "default" {
+		text += " (all pods without a serviceAccountName of their own use this account: if the program was meant to have another, set that)"
+	}
 	return answer.Fix{
-		Text:    fmt.Sprintf("let service account %s/%s %s %s, if it is to: here, or among what the program's own manifests give it", space, account, verb, resource),
+		Text:    text,
 		Command: string(shell.Linef("kubectl %screate %s %s --verb=%s --resource=%s && kubectl %screate %sbinding %s --%s=%s --serviceaccount=%s:%s", scope, kind, name, verb, resource, scope, kind, name, kind, name, space, account)),
 		Risk:    answer.Safe,
 	}

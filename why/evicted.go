@@ -35,11 +35,11 @@ func (h *inquiry) evictionFinding() finding {
 		f.fixes = []answer.Fix{h.specFix("raise " + which + ", or write less there"), h.inspect("see what fills it", h.kubectl("describe pod %s", h.Pod.Name))}
 		return f
 	}
-	f.text = fmt.Sprintf("%s, and this pod was first in the order of eviction: %s", ranShort(b), message)
+	f.text = fmt.Sprintf("%s, and this pod was the first to be evicted: %s", ranShort(b), message)
 	most := h.heldMost(b, &f)
 	f.fixes = []answer.Fix{h.inspect("see how the node is", "kubectl describe nodes | grep -A12 Conditions")}
 	if fix, ok := elsewhere(b); ok {
-		f.text = fmt.Sprintf("%s, and this pod was first in the order of eviction. %s", ranShort(b), podsHold(b))
+		f.text = fmt.Sprintf("%s, and this pod was the first to be evicted. %s", ranShort(b), podsHold(b))
 		f.fixes = append([]answer.Fix{fix}, f.fixes...)
 	} else {
 		f.fixes = append(f.fixes, h.specFix("set requests to what "+cmp.Or(most, "the pod")+" really uses: pods above their requests go first"))
@@ -79,7 +79,7 @@ func (h *inquiry) heldMost(b fact.Evict, f *finding) string {
 		said = append(said, fmt.Sprintf("container %s held %s, and requests %s", u.container, answer.Amount(b.Signal)(u.held.Value()), u.request))
 	}
 	message, _, _ := strings.Cut(b.Message, " Container ")
-	f.text = fmt.Sprintf("%s, and this pod was first in the order of eviction: %s. Kubelet says: %s", ranShort(b), prose.Some(said), prose.Brief(message, 200))
+	f.text = fmt.Sprintf("%s, and kubelet chose this pod first: %s. Kubelet says: %s", ranShort(b), prose.Some(said), prose.Brief(message, 200))
 	return "container " + all[0].container
 }
 

@@ -257,6 +257,9 @@ func describeOOM(b fact.OOMKilled) (string, map[string]any) {
 
 func describeLook(b fact.Looked) (string, map[string]any) {
 	if b.Error != "" {
+		if len(b.Said) > 0 {
+			return prose.Brief(b.Error, kept), values("error", b.Error)
+		}
 		return "looking into it failed: " + prose.Brief(b.Error, kept), values("error", b.Error)
 	}
 	var parts []string

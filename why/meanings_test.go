@@ -84,7 +84,7 @@ func TestFirstSteps(t *testing.T) {
 		{"Host key verification failed.", "ssh-keyscan"},
 		{"AccessDenied: User: arn:aws:sts::1:assumed-role/x is not authorized to perform: route53:ListHostedZones", "role-arn"},
 		{"TokenExpiredError: jwt expired", "get a new one"},
-		{"ThrottlingException: Rate exceeded", "ask less often"},
+		{"ThrottlingException: Rate exceeded", "send fewer requests"},
 		{"OSError: You are trying to access a gated repo.", "HF_TOKEN"},
 		{"fatal: detected dubious ownership in repository at '/srv/app'", "safe.directory"},
 		{"unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined", "automountServiceAccountToken"},

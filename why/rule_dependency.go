@@ -112,8 +112,12 @@ func (n needed) unmet(reach, gets string) string {
 
 // fixes show what stands for the place in the cluster.
 func (n needed) fixes(h *inquiry) []answer.Fix {
-	if servers := h.nameServers(); len(servers) > 0 && knowledge.NoDNS.In(n.said) {
-		n.place = servers[0] // the place itself was never asked
+	if knowledge.NoDNS.In(n.said) || n.what == noDNS { // the place itself was never asked
+		servers := h.nameServers()
+		if len(servers) == 0 {
+			return []answer.Fix{h.inspect("see whether the cluster's DNS runs", "kubectl -n kube-system get pods -l k8s-app=kube-dns")}
+		}
+		n.place = servers[0]
 	}
 	host, _, ok := splitAddress(n.place)
 	if !ok {
@@ -140,6 +144,9 @@ func (n needed) fixes(h *inquiry) []answer.Fix {
 func numeric(host string) bool {
 	return strings.Trim(host, "0123456789.") == "" || strings.Contains(host, ":")
 }
+
+// noDNS is what words say of a name server that did not answer ([words.Unreached]).
+const noDNS = "DNS did not answer"
 
 // unsaid is what words of one that did not reach another come to where they say no more than that.
 const unsaid = "it is not reached"

@@ -44,6 +44,10 @@ func crashSignal(e ending) *finding {
 		f.weight = strong
 		f.text = fmt.Sprintf("The main process of container %s crashed%s: exit code %d stands for %s (by convention: the kernel's own word was not seen)%s.",
 			e.run.Container, e.after(), e.exit.ExitCode, signalName(n), crashMeaning(n))
+		if n == sigabrt && e.story().Failed() {
+			f.text = fmt.Sprintf("The main process of container %s aborted%s (exit code %d, %s): %s.", e.run.Container, e.after(), e.exit.ExitCode, signalName(n), quoteAs(answer.RoleEnd, e.inItsWords(), quoted))
+			f.because = nil
+		}
 	}
 	return f
 }

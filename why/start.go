@@ -212,6 +212,13 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	default:
 		f.cause, f.text = answer.VolumeFailed, fmt.Sprintf("A volume of the pod cannot be set up: %s.", message)
 		f.fixes = []answer.Fix{h.describeFix()}
+		if strings.HasPrefix(b.Message, "Multi-Attach error") {
+			f.because = []string{"A volume that is ReadWriteOnce can be attached to one node at a time, and another node still has it."}
+			f.fixes = []answer.Fix{
+				h.inspect("see which node has it", "kubectl get volumeattachments"),
+				h.inspect("see which pod on that node still uses the claim, and end that pod; if the node is gone, delete the VolumeAttachment", h.kubectl("get pods -o wide")),
+			}
+		}
 	}
 	return f.verdict(id, "", nil)
 }

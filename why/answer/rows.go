@@ -246,7 +246,7 @@ func howKnown(v Verdict) string {
 		return "inferred (rule " + v.Rule + ")"
 	}
 	if v.Cause == None {
-		return "nothing is seen, and not much was looked at"
+		return "no problem found, but few checks were possible"
 	}
 	return "not enough evidence"
 }

@@ -81,11 +81,10 @@ func (s Storage) waits(claim *v1.PersistentVolumeClaim) string {
 	i := slices.IndexFunc(s.Classes.Items, func(c storagev1.StorageClass) bool { return c.Name == *class })
 	switch {
 	case i < 0:
-		text := fmt.Sprintf("asks for the StorageClass %q, which does not exist, so nothing makes a volume for it", *class)
 		if misfit := s.misfit(claim); misfit != "" {
-			text += "; " + misfit
+			return fmt.Sprintf("is not bound: %s. There is no StorageClass %q that could make a volume for it", misfit, *class)
 		}
-		return text
+		return fmt.Sprintf("asks for the StorageClass %q, which does not exist, so nothing makes a volume for it", *class)
 	case s.Classes.Items[i].Provisioner == noProvisioner:
 		return fmt.Sprintf("asks for the StorageClass %q, whose volumes are made by hand, and %s", *class, s.nothingFits(claim))
 	}
@@ -134,6 +133,9 @@ func (s Storage) volumeSteps(claim *v1.PersistentVolumeClaim) []answer.Fix {
 	}
 	if slices.Contains(others, *class) {
 		return []answer.Fix{{Text: fmt.Sprintf("create a PersistentVolume of class %s that fits claim %s", *class, claim.Name), Risk: answer.Safe}}
+	}
+	if s.misfit(claim) != "" {
+		return []answer.Fix{{Text: fmt.Sprintf("create a PersistentVolume of class %s that fits claim %s, or make the claim anew with what a volume that is there has", *class, claim.Name), Risk: answer.Safe}}
 	}
 	if near := prose.Nearest(*class, others); near != "" {
 		return []answer.Fix{{Text: fmt.Sprintf("recreate claim %s with StorageClass %s, which exists, instead of %s: a claim's class cannot be changed", claim.Name, near, *class), Risk: answer.Destructive}}

@@ -132,8 +132,8 @@ var refusals = []struct {
 	{
 		knowledge.PodSecurity,
 		answer.SecurityRefused, "The security level of its namespace does not allow its pods",
-		answer.Fix{Text: "set what it names in the pods' template; the level is a label of the namespace", Risk: answer.Inspect},
-		"kubectl get namespace NAMESPACE --show-labels",
+		answer.Fix{Text: "remove from the pods' template what it names; if the pods must have it, lower the label pod-security.kubernetes.io/enforce of the namespace", Risk: answer.Restarts},
+		"kubectl -n NAMESPACE edit WORKLOAD",
 	},
 	{
 		knowledge.NoServiceAccount,
@@ -185,7 +185,7 @@ func (w Workload) refusal() (answer.Verdict, bool) {
 		if w.Refused == "" || !r.says.In(w.Refused) {
 			continue
 		}
-		r.fix.Command = strings.ReplaceAll(r.command, "NAMESPACE", string(shell.Words(w.Subject.Namespace)))
+		r.fix.Command = strings.NewReplacer("NAMESPACE", string(shell.Words(w.Subject.Namespace)), "WORKLOAD", string(shell.Words(strings.ToLower(w.Subject.Kind)+"/"+w.Subject.Name))).Replace(r.command)
 		return answer.Verdict{
 			Cause: r.cause, Rule: "refused-at-creation", Certainty: answer.Inferred,
 			Text:  fmt.Sprintf("%s: %s.", r.text, w.said()),
@@ -195,4 +195,4 @@ func (w Workload) refusal() (answer.Verdict, bool) {
 	return answer.Verdict{}, false
 }
 
-func (w Workload) said() string { return strings.TrimSuffix(prose.Brief(w.Refused, kept), ".") }
+func (w Workload) said() string { return strings.TrimSuffix(prose.Brief(w.Refused, 2*kept), ".") }

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 )
@@ -45,7 +46,7 @@ func moreRoom(pod *v1.Pod, a *answer.Answer) []answer.Fix {
 	if !full {
 		return nil
 	}
-	return roomFor(pod, a.Complaints[i].Container)
+	return roomFor(pod, a.Complaints[i])
 }
 
 // Stuck gives what is wrong with a pod that looks well and keeps an answer to itself, where it has
@@ -59,11 +60,14 @@ func Stuck(pod *v1.Pod, a *answer.Answer, well time.Time) (text string, fixes []
 		return "", nil, false
 	}
 	c := a.Complaints[i]
-	return "It looks well and gave other answers, and keeps this one to itself without using CPU: it waits for room on a disk. " + c.Says(), roomFor(pod, c.Container), true
+	return "It looks well and gave other answers, and keeps this one to itself without using CPU: it waits for room on a disk. " + c.Says(), roomFor(pod, c), true
 }
 
-func roomFor(pod *v1.Pod, container string) []answer.Fix {
-	fixes := []answer.Fix{kubectl.Exec("see which of its file systems is full", pod.Namespace, pod.Name, container, "df -h")}
+func roomFor(pod *v1.Pod, c answer.Complaint) []answer.Fix {
+	if knowledge.SmallShm.In(c.Text) {
+		return []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("in pod %s, mount an emptyDir with medium: Memory at /dev/shm of container %s (what is in it counts to the container's memory limit)", pod.Name, c.Container))}
+	}
+	fixes := []answer.Fix{kubectl.Exec("see which of its file systems is full", pod.Namespace, pod.Name, c.Container, "df -h")}
 	for _, v := range pod.Spec.Volumes {
 		if v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumMemory && v.EmptyDir.SizeLimit != nil {
 			fixes = append(fixes, kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("if it is volume %s, which is in memory and takes at most %s, raise its sizeLimit, and the memory limit with it", v.Name, v.EmptyDir.SizeLimit)))

@@ -93,7 +93,7 @@ func Waits(a *answer.Answer, well time.Time) (text string, ok bool) {
 	case i >= 0 && text != "":
 		return text + " " + a.Complaints[i].Says(), true
 	case i >= 0:
-		return "It looks well, and another fails it that it asks. " + a.Complaints[i].Says(), true
+		return "It is Ready, but something that it calls fails. " + a.Complaints[i].Says(), true
 	}
 	return text, text != ""
 }
@@ -151,9 +151,9 @@ func Fails(a *answer.Answer, since time.Time) (cause answer.Cause, text string, 
 	}
 	c := a.Complaints[i]
 	if changed := changeBefore(a, since); changed != nil {
-		return answer.ConfigChanged, fmt.Sprintf("It looks well, and fails who asks it, which began %[2]s after %[1]s. %[3]s", changed.Text, prose.Span(max(since.Sub(changed.At), 0)), c.Says()), true
+		return answer.ConfigChanged, fmt.Sprintf("It is Ready, but requests to it fail since %[2]s after %[1]s. %[3]s", changed.Text, prose.Span(max(since.Sub(changed.At), 0)), c.Says()), true
 	}
-	return cmp.Or(c.Cause, answer.AppUnhealthy), "It looks well, and fails who asks it. " + c.Says(), true
+	return cmp.Or(c.Cause, answer.AppUnhealthy), "It is Ready, but requests to it fail. " + c.Says(), true
 }
 
 // SinceChange blames the change of what a Degraded pod reads, if its own errors began right after that.

@@ -47,7 +47,7 @@ func Group(subject answer.Subject, pods []answer.Answer, now time.Time) answer.A
 	a.Well = 0
 	f := answer.Verdict{Cause: answer.None, Rule: "no-symptom", Certainty: answer.Inferred, Text: fmt.Sprintf("Nothing is wrong with its %s.", prose.Plural(len(pods), "pod"))}
 	if unsure {
-		f.Certainty, f.Text = answer.Unknown, fmt.Sprintf("Nothing is seen that is wrong with its %s, and not much was looked at.", prose.Plural(len(pods), "pod"))
+		f.Certainty, f.Text = answer.Unknown, fmt.Sprintf("No problem is found with its %s, but few checks were possible.", prose.Plural(len(pods), "pod"))
 	}
 	a.Put(answer.Symptom{Kind: answer.Healthy, Count: len(pods), Text: prose.Plural(len(pods), "pod")}, f)
 	return a

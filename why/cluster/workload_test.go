@@ -201,7 +201,7 @@ func TestGroup(t *testing.T) {
 		t.Error(a.Text(answer.Style{}))
 	}
 	seen := wellPod()
-	seen.Verdicts[0].Certainty, seen.Journal.Gaps = answer.Unknown, []answer.Gap{{Reason: "seen by the API server alone (level 0): nobody was there"}}
+	seen.Verdicts[0].Certainty, seen.Journal.Gaps = answer.Unknown, []answer.Gap{{Reason: "based on the Kubernetes API alone (level 0): nobody was there"}}
 	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []answer.Answer{seen, seen}, dawn); a.Verdicts[0].Certainty != answer.Unknown || strings.Count(a.Text(answer.Style{}), "level 0") != 1 {
 		t.Error(a.Text(answer.Style{}))
 	}

@@ -35,7 +35,7 @@ type Line struct {
 }
 
 // Sight is what an answer from the API alone begins its gaps with.
-const Sight = "seen by the API server alone (level 0): "
+const Sight = "based on the Kubernetes API alone (level 0): "
 
 // Asked says what is asked about a pod.
 type Asked struct {

@@ -2,6 +2,7 @@ package kubectl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -75,7 +76,14 @@ func EditTemplate(namespace string, pod *v1.Pod, text string) answer.Fix {
 	if workload := Workload(pod); pod != nil && workload != "" && Editable(pod) == "" {
 		text += fmt.Sprintf(" (in a new Job: the template of %s cannot be changed)", workload)
 	}
+	if pod != nil && strings.HasPrefix(Workload(pod), "statefulset/") && notReady(pod) {
+		text += fmt.Sprintf("; then delete pod %s: a StatefulSet waits for a pod that is not Ready and does not replace it", pod.Name)
+	}
 	return answer.Fix{Text: text, Risk: answer.Restarts, Command: EditTemplateCommand(namespace, pod)}
+}
+
+func notReady(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionFalse })
 }
 
 // EditTemplateCommand is the command of such a change; empty for a Job's pod, and for none.

@@ -176,7 +176,7 @@ func Wrapped(text string, most int) string {
 	default:
 		return Midst(text, most)
 	}
-	return first + " " + last
+	return first + " " + strings.TrimPrefix(last, "… ")
 }
 
 // Last is the end of an error that others wrapped in theirs, which says why: its last clauses, as many as fit.
