@@ -129,6 +129,7 @@ var (
 	Cordoned           = known("kube-scheduler.cordoned")
 	Tainted            = known("kube-scheduler.tainted")
 	LabelsDiffer       = known("kube-scheduler.labels-differ")
+	AntiAffinity       = known("kube-scheduler.anti-affinity")
 	NodesDiffer        = known("kube-scheduler.nodes-differ")
 	BrokerRefuses      = known("rabbitmq.request-refused")
 	ClusterFails       = known("redis.cluster-down")

@@ -48,7 +48,7 @@ func renameShadowingFile(h *inquiry, c counsel) answer.Fix {
 func createDatabase(_ *inquiry, c counsel) answer.Fix {
 	text := "create it there, or correct the name that the program is given"
 	if m := unknownDatabase.FindStringSubmatch(c.said); m != nil {
-		text = fmt.Sprintf("CREATE DATABASE %s there (MYSQL_DATABASE and POSTGRES_DB of an image do so only for a folder of data that is empty), or correct the name that the program is given", m[1]+m[2])
+		text = fmt.Sprintf("correct the name of the database that the program is given, if the server has another one; if it was never made, CREATE DATABASE %s there (MYSQL_DATABASE and POSTGRES_DB of an image do so only for a folder of data that is empty)", m[1]+m[2])
 	}
 	if pooled.MatchString(c.said) {
 		text = "give PgBouncer a line for it in section [databases] of its pgbouncer.ini (NAME = host=HOST dbname=NAME, or * for all), or correct the name that the program is given"

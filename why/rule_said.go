@@ -256,7 +256,7 @@ var changesUser = regexp.MustCompile(`(?i)\bassume identity\b|\bset(?:res)?[ug]i
 // mayThen is what lets a container do what it was refused: at a port, or in a folder of its image.
 func (h *inquiry) mayThen(container, said string) answer.Fix {
 	if m := privileged.FindStringSubmatch(said); m != nil {
-		return h.specFix(fmt.Sprintf("have it listen on a port above 1023 in place of %s (and correct containerPort, probes and the Service's targetPort), or add capability NET_BIND_SERVICE", m[1]))
+		return h.specFix(fmt.Sprintf("have it listen on a port above 1023 in place of %s, and set containerPort, probes and the Service's targetPort to that; or add capability NET_BIND_SERVICE, which helps a user other than root only if the program's file has it, too", m[1]))
 	}
 	if changesUser.MatchString(said) {
 		return h.specFix("take the user that it changes to out of its configuration or arguments, since it runs as another than root already (runAsUser); or have it begin as root (runAsUser: 0), which may change")

@@ -77,8 +77,10 @@ func (a *Answer) Rows(wide bool) []Row {
 		}
 		rows = append(rows, Row{Kind: RowWell, Text: fmt.Sprintf("%s %s well or done.", prose.Plural(a.Well, "other pod"), verb)})
 	}
-	for _, g := range a.Journal.Gaps {
-		rows = append(rows, Row{Kind: RowGap, At: g.From, Until: g.To, Text: g.Reason})
+	for i, g := range a.Journal.Gaps {
+		if !slices.Contains(a.Journal.Gaps[:i], g) {
+			rows = append(rows, Row{Kind: RowGap, At: g.From, Until: g.To, Text: g.Reason})
+		}
 	}
 	for i := range rows { // whatever made them: this is what people are shown
 		r := &rows[i]

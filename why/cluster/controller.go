@@ -101,7 +101,7 @@ func (w Workload) unmade() (answer.Verdict, bool) {
 		return answer.Verdict{
 			Cause: answer.NoMatchingNode, Rule: "not-scheduled", Certainty: answer.Inferred,
 			Text:  fmt.Sprintf("There is to be a pod on every node that fits, and none does: its pods ask for %s.", w.Nodes),
-			Fixes: []answer.Fix{{Text: "compare labels and taints", Command: "kubectl get nodes --show-labels", Risk: answer.Inspect}, {Text: "label a node, or correct what the pods' template asks for", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts}},
+			Fixes: []answer.Fix{{Text: "compare labels and taints", Command: "kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints,LABELS:.metadata.labels", Risk: answer.Inspect}, {Text: "add a toleration, or correct what the pods' template asks for; or label a node", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts}},
 		}, true
 	}
 	return w.refusal()

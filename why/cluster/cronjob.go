@@ -76,7 +76,8 @@ func MissesRuns(a *answer.Answer, active, words string, first, last time.Time) {
 		f = unknown(fmt.Sprintf("No job has been started since %s: job %s is still active, and concurrencyPolicy is Forbid.", prose.Clock(first), active),
 			"Nothing shows why that job takes so long.",
 			kubectl.Inspect("see what it does", kubectl.Command(a.Subject.Namespace, "logs job/%s --tail=20", active)),
-			answer.Fix{Text: "bound its time with activeDeadlineSeconds of the job template, if it may be ended", Command: w.kubectl("edit %s %s"), Risk: answer.Safe})
+			answer.Fix{Text: "if that job may be ended, delete it: runs start again at the next time", Command: kubectl.Command(a.Subject.Namespace, "delete job %s", active), Risk: answer.Restarts},
+			answer.Fix{Text: "bound the time of later jobs with activeDeadlineSeconds of the job template", Command: w.kubectl("edit %s %s"), Risk: answer.Safe})
 	}
 	own := single(a.Subject, a.AsOf, answer.NotServing, "it misses runs", f)
 	own.Symptoms[0].First, own.Symptoms[0].Last = first, last

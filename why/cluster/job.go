@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -96,9 +97,18 @@ func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) (an
 		strings.Join(done, ", "), strings.Join(on, ", "), prose.Span(max(a.AsOf.Sub(last), 0)), hop.Job)
 	hop.Fixes = []answer.Fix{
 		kubectl.Inspect("see what it still does", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=20", pod.Name, on[0])),
-		{Text: fmt.Sprintf("if container %s is there for the others alone, make it an init container with restartPolicy Always, in a new Job: such a one is ended when they are done; else wait until its work is done, too", strings.Join(on, ", ")), Risk: answer.Restarts},
+		{Text: fmt.Sprintf("if container %s is there for the others alone, end it by hand: the Job is complete then, and need not run again", on[0]), Command: kubectl.Command(pod.Namespace, "exec %s -c %s -- %s", pod.Name, on[0], endsItself(on[0])), Risk: answer.Restarts},
+		{Text: fmt.Sprintf("for the next time, if container %s is there for the others alone, make it an init container with restartPolicy Always, in a new Job: such a one is ended when they are done; else wait until its work is done, too", strings.Join(on, ", ")), Risk: answer.Restarts},
 	}
 	return hop, true
+}
+
+// endsItself is the command by which a container ends its main process: Istio's proxy takes a request for that.
+func endsItself(container string) shell.Line {
+	if container == "istio-proxy" {
+		return shell.Line("pilot-agent request POST quitquitquit")
+	}
+	return shell.Line("kill 1")
 }
 
 // KeptOpen reports in the answer about a pod of a Job that the Job is not complete because a container of the pod runs

@@ -72,6 +72,11 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 	case says(knowledge.Tainted) && !says(knowledge.LabelsDiffer):
 		keptOut(&f, pod, around, message)
 	case says(knowledge.LabelsDiffer, knowledge.Tainted, knowledge.NodesDiffer):
+		if knowledge.AntiAffinity.In(message) && len(asksOfNodes(pod)) == 0 {
+			f.Cause, f.Text = answer.NoMatchingNode, "The pod's podAntiAffinity keeps it from every node, because pods that it may not run beside are there: "+message
+			f.Fixes = []answer.Fix{kubectl.Inspect("see where the others run", kubectl.Command(pod.Namespace, "get pods -o wide")), kubectl.EditTemplate(pod.Namespace, pod, "add a node, run no more replicas than nodes, or make the rule preferred instead of required")}
+			break
+		}
 		asks, none := around.labelled(pod)
 		f.Cause, f.Text = answer.NoMatchingNode, "No node matches what the pod asks for"+asks+": "
 		if none != "" {
