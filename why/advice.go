@@ -236,7 +236,7 @@ func allowServiceAccount(_ *inquiry, c counsel) answer.Fix {
 	}
 	name, text := account+"-"+verb, fmt.Sprintf("let service account %s/%s %s %s, if it should: with this command, or in the program's own manifests", space, account, verb, resource)
 	if verb == "list" || verb == "watch" { // who lists to keep a copy watches, too
-		name, verb = account+"-read", "get,list,watch"
+		name, verb = account+"-read-"+c.slots["resource"], "get,list,watch"
 	}
 	if account == "default" {
 		text += " (all pods without a serviceAccountName of their own use this account: if the program was meant to have another, set that)"

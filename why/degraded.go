@@ -415,9 +415,9 @@ func (h *inquiry) besideOnLoopback(v *answer.Verdict, logs []Log) {
 	if other == "" {
 		return
 	}
-	at := other + ":" + port
+	at, listens := other+":"+port, regexp.MustCompile(regexp.QuoteMeta(other+":"+port)+`(?:\D|$)`)
 	for _, log := range logs {
-		if log.Container == v.Container || !slices.ContainsFunc(log.Lines, func(line string) bool { return strings.Contains(line, at) && knowledge.OnLoopback.In(line) }) {
+		if log.Container == v.Container || !slices.ContainsFunc(log.Lines, func(line string) bool { return listens.MatchString(line) && knowledge.OnLoopback.In(line) }) {
 			continue
 		}
 		v.Cause = answer.AppListensElse

@@ -154,8 +154,10 @@ func (h *inquiry) logsFix(run *history.Run) []answer.Fix {
 
 // runByHand starts a copy of the pod in which a shell stands in the place of a container's command.
 func (h *inquiry) runByHand(container string) answer.Fix {
-	return h.inspect("start its command by hand in a copy of the pod, to see what it says; delete the copy afterwards",
-		h.kubectl("debug %s -it --copy-to=%s-by-hand --container=%s -- sh", h.Pod.Name, h.Pod.Name, container))
+	return answer.Fix{
+		Text:    "start its command by hand in a copy of the pod, to see what it says; delete the copy afterwards",
+		Command: h.kubectl("debug %s -it --copy-to=%s-by-hand --container=%s -- sh", h.Pod.Name, h.Pod.Name, container), Risk: answer.Safe,
+	}
 }
 
 func (h *inquiry) describeFix() answer.Fix {

@@ -143,7 +143,9 @@ func ownExit(e ending) *finding {
 		f.because, f.advice = []string{e.quote()}, e.advice()
 	} else if f.because = []string{"the node did not ask it to."}; e.loggedNothing() {
 		f.because = append(f.because, "It logged nothing in that run, so only the program itself can tell why.")
-		f.fixes = []answer.Fix{e.h.runByHand(e.run.Container)}
+		if !e.h.IsInit(e.run.Container) {
+			f.fixes = []answer.Fix{e.h.runByHand(e.run.Container)}
+		}
 	}
 	e.h.namedFile(f, e.run.Container, e.inItsWords())
 	e.h.oneString(f, e.run.Container, strings.Join(e.saidAtLast(), "\n"))

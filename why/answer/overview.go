@@ -91,6 +91,9 @@ func roots(all []Answer) map[string][]root {
 	for i := range all {
 		a := &all[i]
 		for _, v := range a.Verdicts {
+			if v.Pod != "" {
+				continue // it leads on, and perhaps in a circle: only the last on the way is told of
+			}
 			for _, h := range v.TakesDown {
 				if h.Pod != "" && !a.IsOver(a.symptom(v.Symptom)) {
 					by[h.Pod] = append(by[h.Pod], root{a.Subject.Kind, a.subject(), v.Cause})

@@ -1,6 +1,10 @@
 package answer
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+)
 
 // Of a job's pod that did its work nobody is told, whatever else its history has.
 func TestOverview(t *testing.T) {
@@ -44,5 +48,18 @@ func TestWellOrDone(t *testing.T) {
 		if got := WellOrDone(test.symptom, Verdict{Cause: test.cause}); got != test.want {
 			t.Errorf("%+v, %s: %v", test.symptom, test.cause, got)
 		}
+	}
+}
+
+// Pods that wait for each other are both shown, whoever is said to take down whom.
+func TestOverviewOfACircle(t *testing.T) {
+	ill := func(name, on string) Answer {
+		a := New(Subject{Kind: "Pod", Namespace: "shop", Name: name}, time.Time{}, Coverage{})
+		a.Put(Symptom{Kind: NotReady, Count: 1}, Verdict{Cause: DependencyDown, Pod: "shop/" + on, TakesDown: []Hop{{Pod: "shop/" + on}}})
+		return a
+	}
+	text := Overview([]Answer{ill("a", "b"), ill("b", "a")}, Style{})
+	if !strings.Contains(text, "shop/a ") || !strings.Contains(text, "shop/b ") || strings.Contains(text, "well") {
+		t.Error(text)
 	}
 }

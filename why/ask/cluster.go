@@ -223,7 +223,7 @@ func (q *question) pods(ctx context.Context, pods []v1.Pod) ([]answer.Answer, er
 
 // around looks at what a pod without a node may wait for; what may not be read is left out.
 func (q *question) around(ctx context.Context, pod *v1.Pod) cluster.Around {
-	return cluster.Around{Storage: q.storage(ctx, pod), Nodes: q.nodes()}
+	return cluster.Around{Storage: q.storage(ctx, pod), Nodes: q.nodes(), Within: q.options.Within}
 }
 
 // storage reads what a pod's volume claims are about; not everybody may.

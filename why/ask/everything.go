@@ -120,6 +120,9 @@ func (q *question) onNode(ctx context.Context, name string, pods []v1.Pod) ([]an
 	}
 	var all []answer.Answer
 	for i := range pods {
+		if phase := pods[i].Status.Phase; phase == v1.PodSucceeded || phase == v1.PodFailed {
+			continue // it ended before
+		}
 		a, _ := cluster.NodeLostAnswer(&pods[i], node, q.now())
 		all = append(all, a)
 	}

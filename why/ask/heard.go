@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,7 @@ import (
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/fromapi"
 )
 
 // mostHeard and mostHeardBytes bound what is read of the end of the log of the Ready pod asked about, in which an error may be
@@ -51,17 +53,28 @@ func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer, most
 	switch {
 	case why.Degrade(a, pod, logs):
 		if len(a.Changes) == 0 {
+			files := fromapi.ConfigMapFiles(pod)
 			for name, at := range q.configChanges(ctx, pod) {
-				if at.After(pod.CreationTimestamp.Time) {
+				if at.After(pod.CreationTimestamp.Time) && slices.Contains(files, name) { // variables stay as they were
 					a.Changes = append(a.Changes, answer.Changed{At: at, Text: "ConfigMap " + name + " was changed", Object: "ConfigMap", Name: name})
 				}
 			}
 			slices.SortFunc(a.Changes, func(x, y answer.Changed) int { return x.At.Compare(y.At) })
 		}
-		cluster.SinceChange(a)
+		cluster.SinceChange(a, saidSince(logs, a.Verdicts[0].Container))
 	case kind == answer.Healthy:
 		q.noted(ctx, pod, a)
 	}
+}
+
+// saidSince returns the time of the first line that was read of a container's log; zero if it is not known.
+func saidSince(logs []why.Log, container string) time.Time {
+	for _, l := range logs {
+		if l.Container == container && len(l.At) > 0 {
+			return l.At[0]
+		}
+	}
+	return time.Time{}
 }
 
 // noted adds a note to the verdict for each Service without ready endpoints that the pod's configuration names.

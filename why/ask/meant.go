@@ -122,15 +122,21 @@ func (q *question) pullSecrets(ctx context.Context, v *answer.Verdict, pod *v1.P
 		all[r] = true
 		if _, err := q.keysOf(ctx, pod.Namespace, r); apierrors.IsNotFound(err) {
 			v.SayBecause(fmt.Sprintf("Secret %s, which its imagePullSecrets name, does not exist in namespace %s.", s.Name, pod.Namespace))
-			v.AddFirst(answer.Fix{Text: fmt.Sprintf("create Secret %s of type kubernetes.io/dockerconfigjson with credentials of the registry", s.Name), Command: kubectl.Command(pod.Namespace, "create secret docker-registry %s --docker-server=%s --docker-username=\"$USERNAME\" --docker-password=\"$PASSWORD\"", s.Name, registry(pod)), Risk: answer.Safe})
+			v.AddFirst(answer.Fix{Text: fmt.Sprintf("create Secret %s of type kubernetes.io/dockerconfigjson with credentials of the registry", s.Name), Command: kubectl.Command(pod.Namespace, "create secret docker-registry %s --docker-server=%s --docker-username=\"$USERNAME\" --docker-password=\"$PASSWORD\"", s.Name, registry(pod, v.Container)), Risk: answer.Safe})
 		}
 	}
 	return all
 }
 
-// registry is the host from which the first image of a pod comes.
-func registry(pod *v1.Pod) string {
-	host, _, found := strings.Cut(pod.Spec.Containers[0].Image, "/")
+// registry is the host from which the image of a container comes.
+func registry(pod *v1.Pod, container string) string {
+	image := ""
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if c.Name == container {
+			image = c.Image
+		}
+	}
+	host, _, found := strings.Cut(image, "/")
 	if found && strings.ContainsAny(host, ".:") {
 		return host
 	}

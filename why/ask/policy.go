@@ -129,12 +129,13 @@ type suspicion struct {
 	withheld  string // the namespace whose policies may not be read
 	admitting bool   // policies select an end and admit the connection
 	undecided bool   // whether policies admit it is not known
+	denied    bool   // policies deny a part of the connections, or one that came about
 	idle      string // the policy that would block it on a node that enforced policies
 }
 
 // cleared reports whether NetworkPolicies are not the reason: no policy blocks what was suspected, or none is enforced.
 func (s *suspicion) cleared() bool {
-	return s.idle != "" || s.asked && !s.unread && !s.undecided
+	return s.idle != "" || s.asked && !s.unread && !s.undecided && !s.denied
 }
 
 // read returns the policies of a namespace; ok is false if they could not be read.
@@ -152,17 +153,20 @@ func (f *follower) read(ctx context.Context, namespace string) (items []networki
 // blocked returns the hop to the NetworkPolicy that blocks each of some connections of a pod; to is what it asked for if
 // that is no pod.
 func (f *follower) blocked(ctx context.Context, all []netpol.Connection, to, by string) (hops []answer.Hop) {
+	open := false
 	for _, c := range all {
 		result := f.evaluate(ctx, c)
-		if result.Outcome != netpol.Denied {
-			return nil
+		if result.Outcome != netpol.Denied || f.idle(ctx, c, result) {
+			open = true
+			continue
 		}
-		if f.idle(ctx, c, result) {
-			return nil
-		}
+		f.suspects.denied = true
 		if hops == nil {
 			hops = []answer.Hop{cluster.Blocked(c, result, to, by)}
 		}
+	}
+	if open {
+		return nil
 	}
 	return hops
 }
@@ -258,7 +262,7 @@ func (f *follower) behindService(ctx context.Context, client netpol.End, service
 				if target == 0 {
 					target = p.Port
 				}
-				all = append(all, netpol.Connection{Client: client, Server: netpol.End{Services: service.Spec.ClusterIPs}, Port: target, Protocol: p.Protocol})
+				all = append(all, netpol.Connection{Client: client, Server: netpol.End{Services: service.Spec.ClusterIPs, Unknown: service.Namespace != metav1.NamespaceDefault || service.Name != "kubernetes"}, Port: target, Protocol: p.Protocol})
 			}
 		}
 		return all
@@ -388,7 +392,7 @@ func (f *follower) unsure(v *answer.Verdict) {
 		return
 	case s.withheld != "":
 		cluster.PoliciesUnread(v, s.withheld, f.options.Now != nil)
-	case !s.unread && s.admitting:
+	case !s.unread && s.admitting && !s.denied:
 		cluster.PoliciesAdmit(v)
 	}
 	for _, kind := range f.policies.kinds() {

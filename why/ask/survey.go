@@ -2,9 +2,11 @@ package ask
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,7 +36,8 @@ type survey struct {
 	lists
 	pods  []answer.Answer // which get whom they take down
 	found []answer.Answer
-	more  int // objects that were not asked about
+	more  int          // objects that were not asked about
+	late  atomic.Int32 // objects about which no answer came in time
 }
 
 // survey returns the answers about what is wrong beside pods. It notes with the answers about pods whom they take down.
@@ -50,8 +53,15 @@ func (q *question) survey(ctx context.Context, l lists, pods []answer.Answer) ([
 		s.claims(ctx)
 		s.left(ctx)
 	}
+	var missing []Missing
 	if s.more > 0 {
-		return s.found, &PartialError{Missing: []Missing{{Who: fmt.Sprintf("%d more workloads and Services", s.more), Err: fmt.Errorf("too many are short of pods (%d were asked about)", mostSurveyed)}}}
+		missing = append(missing, Missing{Who: fmt.Sprintf("%d more workloads and Services", s.more), Err: fmt.Errorf("too many are short of pods (%d were asked about)", s.most())})
+	}
+	if n := s.late.Load(); n > 0 {
+		missing = append(missing, Missing{Who: fmt.Sprintf("%d workloads and Services", n), Err: errors.New("the API server did not answer in time")})
+	}
+	if len(missing) > 0 {
+		return s.found, &PartialError{Missing: missing}
 	}
 	return s.found, nil
 }
@@ -112,18 +122,29 @@ func (s *survey) workloads(ctx context.Context) {
 	}
 }
 
+// most is about how many objects of a kind one question asks: fewer at a front, which answers for everybody.
+func (s *survey) most() int {
+	if s.options.AtDoor {
+		return mostSurveyed / 5
+	}
+	return mostSurveyed
+}
+
 // about asks about some objects as if each was asked about alone, and returns the answers in their order. What cannot be
 // read has none.
 func (s *survey) about(ctx context.Context, targets []Target) [][]answer.Answer {
-	if n := len(targets) - mostSurveyed; n > 0 {
+	if n := len(targets) - s.most(); n > 0 {
 		s.more += n
-		targets = targets[:mostSurveyed]
+		targets = targets[:s.most()]
 	}
 	all := make([][]answer.Answer, len(targets))
 	each(targets, func(i int, t Target) {
 		in := *s.question
 		in.space = t.Namespace
-		all[i], _ = in.workload(ctx, t)
+		var err error
+		if all[i], err = in.workload(ctx, t); err != nil && ctx.Err() != nil {
+			s.late.Add(1)
+		}
 	})
 	return all
 }

@@ -107,7 +107,7 @@ func (q *question) behind(ctx context.Context, t Target) (behind, error) {
 	case "daemonset":
 		o, err := apps.DaemonSets(q.space).Get(ctx, t.Name, get)
 		b := daemonSet(o)
-		if err == nil && b.Nodes != "" {
+		if err == nil && b.Nodes != "" && !q.options.Within {
 			if taints := (cluster.Around{Nodes: q.nodes()}).KeepsOut(b.template); taints != "" {
 				b.Nodes += ", and " + taints
 			}

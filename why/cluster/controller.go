@@ -186,6 +186,9 @@ func (w Workload) refusal() (answer.Verdict, bool) {
 			continue
 		}
 		r.fix.Command = strings.NewReplacer("NAMESPACE", string(shell.Words(w.Subject.Namespace)), "WORKLOAD", string(shell.Words(strings.ToLower(w.Subject.Kind)+"/"+w.Subject.Name))).Replace(r.command)
+		if w.Subject.Kind == "Job" && r.fix.Risk == answer.Restarts {
+			r.fix.Command = "" // a Job's template cannot be changed
+		}
 		return answer.Verdict{
 			Cause: r.cause, Rule: "refused-at-creation", Certainty: answer.Inferred,
 			Text:  fmt.Sprintf("%s: %s.", r.text, w.said()),

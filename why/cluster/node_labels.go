@@ -10,19 +10,26 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// asksOfNodes are the labels that a pod requires of its node, as kubectl writes selectors: its nodeSelector, and the
-// node affinity that is required. Of terms of affinity one is enough.
-func asksOfNodes(pod *v1.Pod) (all []v1.NodeSelectorRequirement) {
+// asksOfNodes are the labels that a pod requires of its node: its nodeSelector, and the node affinity that is required.
+// Of several terms of affinity one is enough.
+func asksOfNodes(pod *v1.Pod) (all []v1.NodeSelectorRequirement, anyTerm bool) {
 	for key, value := range pod.Spec.NodeSelector {
 		all = append(all, v1.NodeSelectorRequirement{Key: key, Operator: v1.NodeSelectorOpIn, Values: []string{value}})
 	}
 	slices.SortFunc(all, func(a, b v1.NodeSelectorRequirement) int { return strings.Compare(a.Key, b.Key) })
 	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		terms := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+		anyTerm = len(terms) > 1
+		for _, term := range terms {
 			all = append(all, term.MatchExpressions...)
 		}
 	}
-	return all
+	return all, anyTerm
+}
+
+func asksForLabels(pod *v1.Pod) bool {
+	all, _ := asksOfNodes(pod)
+	return len(all) > 0
 }
 
 // requires writes a requirement as kubectl does.
@@ -40,8 +47,12 @@ func requires(r v1.NodeSelectorRequirement) string {
 // nodes have in their place. Where the nodes are not known it says only the first.
 func (a Around) labelled(pod *v1.Pod) (asks, none string) {
 	var wanted, lacking []string
-	for _, r := range asksOfNodes(pod) {
+	all, anyTerm := asksOfNodes(pod)
+	for _, r := range all {
 		wanted = append(wanted, requires(r))
+		if anyTerm || a.Within {
+			continue
+		}
 		if said := a.without(r); said != "" && !slices.Contains(lacking, said) {
 			lacking = append(lacking, said)
 		}

@@ -72,7 +72,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 	case says(knowledge.Tainted) && !says(knowledge.LabelsDiffer):
 		keptOut(&f, pod, around, message)
 	case says(knowledge.LabelsDiffer, knowledge.Tainted, knowledge.NodesDiffer):
-		if knowledge.AntiAffinity.In(message) && len(asksOfNodes(pod)) == 0 {
+		if knowledge.AntiAffinity.In(message) && !asksForLabels(pod) {
 			f.Cause, f.Text = answer.NoMatchingNode, "The pod's podAntiAffinity keeps it from every node, because pods that it may not run beside are there: "+message
 			f.Fixes = []answer.Fix{kubectl.Inspect("see where the others run", kubectl.Command(pod.Namespace, "get pods -o wide")), kubectl.EditTemplate(pod.Namespace, pod, "add a node, run no more replicas than nodes, or make the rule preferred instead of required")}
 			break
@@ -132,13 +132,13 @@ func foreignScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
 	}, true
 }
 
-// silent is how long after a pod was made a scheduler that runs has said something about it, however much it has to do.
-const silent = time.Minute
+// silent is how long after a pod was made a scheduler that runs has said something about it, also where thousands wait.
+const silent = 5 * time.Minute
 
 // noScheduler is about a pod that Kubernetes' own scheduler has never looked at.
 func noScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
 	waits := now.Sub(pod.CreationTimestamp.Time)
-	if len(pod.Status.Conditions) > 0 || waits < silent {
+	if len(pod.Status.Conditions) > 0 || waits < silent || len(pod.Spec.ResourceClaims) > 0 { // pods wait unseen for claims that are not made yet
 		return answer.Verdict{}, false
 	}
 	return answer.Verdict{

@@ -156,15 +156,16 @@ func Fails(a *answer.Answer, since time.Time) (cause answer.Cause, text string, 
 	return cmp.Or(c.Cause, answer.AppUnhealthy), "It is Ready, but requests to it fail. " + c.Says(), true
 }
 
-// SinceChange blames the change of what a Degraded pod reads, if its own errors began right after that.
-func SinceChange(a *answer.Answer) {
+// SinceChange blames the change of what a Degraded pod reads, if its own errors began right after that and the log, which
+// was read since some time, has none from before.
+func SinceChange(a *answer.Answer, read time.Time) {
 	v := &a.Verdicts[0]
 	i := ownError(a, false)
 	if i < 0 || len(v.Repeats) == 0 || v.Cause == answer.SecurityRefused || v.Cause == answer.DiskFull {
 		return
 	}
 	changed := changeBefore(a, v.Repeats[0].First)
-	if changed == nil || changed.Object == "" {
+	if changed == nil || changed.Object == "" || read.IsZero() || !read.Before(changed.At) || changed.At.After(v.Repeats[0].First) {
 		return
 	}
 	v.Contributing = append(v.Contributing, answer.Note{Cause: v.Cause, Text: "since then its log repeats that error"})

@@ -30,7 +30,7 @@ func ServiceAnswer(service *v1.Service, candidates []v1.Pod, others []v1.Service
 	case len(selected) == 0:
 		return single(subject, now, answer.NotServing, "it has no endpoints", selectorFinding(service, candidates, others))
 	}
-	if f, ok := portFinding(service, selected, candidates, answers); ok {
+	if f, ok := portFinding(service, selected, candidates, others, answers); ok {
 		return single(subject, now, answer.NotServing, "its port leads nowhere", f)
 	}
 	f, all, ok := notListening(service, selected, candidates, answers)
@@ -187,11 +187,11 @@ func otherMember(pods []v1.Pod, key, want string) string {
 // portFinding says which target port no selected pod serves: a name that none of
 // them has, or a number where they all declare others and none is known to listen on it:
 // to declare a port is of no effect.
-func portFinding(service *v1.Service, pods, candidates []v1.Pod, answers []answer.Answer) (answer.Verdict, bool) {
+func portFinding(service *v1.Service, pods, candidates []v1.Pod, others []v1.Service, answers []answer.Answer) (answer.Verdict, bool) {
 	for _, port := range service.Spec.Ports {
 		target := targetPort(port)
 		declared, served := portsOf(pods, target)
-		if f, ok := declaredOtherwise(service, port, pods); ok {
+		if f, ok := declaredOtherwise(service, port, pods, others, answers); ok {
 			return f, true
 		}
 		if served || target.Type == intstr.Int && (len(declared) == 0 || slices.ContainsFunc(answers, func(a answer.Answer) bool {
@@ -223,12 +223,17 @@ func portFinding(service *v1.Service, pods, candidates []v1.Pod, answers []answe
 
 // declaredOtherwise is about a port of a Service whose pods declare its target for another protocol only. A Service that
 // has the target for both may lead to a program that takes both.
-func declaredOtherwise(service *v1.Service, port v1.ServicePort, pods []v1.Pod) (answer.Verdict, bool) {
+func declaredOtherwise(service *v1.Service, port v1.ServicePort, pods []v1.Pod, others []v1.Service, answers []answer.Answer) (answer.Verdict, bool) {
 	target := targetPort(port)
-	for _, other := range service.Spec.Ports {
-		if other.Protocol != port.Protocol && targetPort(other) == target {
-			return answer.Verdict{}, false
-		}
+	both := func(o v1.Service) bool { // it may take both, whatever its pods declare
+		return slices.ContainsFunc(o.Spec.Ports, func(p v1.ServicePort) bool {
+			return protocol(p.Protocol) != protocol(port.Protocol) && targetPort(p) == target
+		})
+	}
+	if both(*service) || slices.ContainsFunc(others, both) || slices.ContainsFunc(answers, func(a answer.Answer) bool {
+		return a.Listening != nil && slices.Contains(a.Listening.Ports, target.IntVal)
+	}) {
+		return answer.Verdict{}, false
 	}
 	declared := v1.Protocol("")
 	for _, p := range pods {

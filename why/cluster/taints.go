@@ -14,6 +14,8 @@ import (
 type Around struct {
 	Storage Storage
 	Nodes   []v1.Node
+	// Within is set for who may see one namespace alone: the labels of nodes are not shown.
+	Within bool
 }
 
 // ownTaints are those that the node lifecycle controller sets for a node's conditions,

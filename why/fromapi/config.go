@@ -75,6 +75,14 @@ func ConfigMaps(pod *v1.Pod) (all []string) {
 	return slices.Compact(all)
 }
 
+// ConfigMapFiles are those that a pod's containers read as files, which follow a change.
+func ConfigMapFiles(pod *v1.Pod) (all []string) {
+	for _, k := range pod.Spec.Containers {
+		all = append(all, filesOf(pod, &k).maps...)
+	}
+	return all
+}
+
 // unwatched are the containers that take something of which nobody could see a change: of a Secret, which
 // nobody may ask for when it was changed without being shown it, or of a ConfigMap that may not be read.
 func (t *teller) unwatched() map[string]history.Sources {

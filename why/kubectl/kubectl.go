@@ -77,7 +77,7 @@ func EditTemplate(namespace string, pod *v1.Pod, text string) answer.Fix {
 		text += fmt.Sprintf(" (in a new Job: the template of %s cannot be changed)", workload)
 	}
 	if pod != nil && strings.HasPrefix(Workload(pod), "statefulset/") && notReady(pod) {
-		text += fmt.Sprintf("; then delete pod %s: a StatefulSet waits for a pod that is not Ready and does not replace it", pod.Name)
+		text += fmt.Sprintf("; if pod %s is not replaced then, delete it: a StatefulSet with OrderedReady waits for a pod that is not Ready", pod.Name)
 	}
 	return answer.Fix{Text: text, Risk: answer.Restarts, Command: EditTemplateCommand(namespace, pod)}
 }
