@@ -64,11 +64,11 @@ func TestOverview(t *testing.T) {
 				compare(t, filepath.Join("testdata", l.name+".png"), shot)
 			}
 			b.accessible()
-			if worst := b.text(".ill h2"); worst != "pod default/emptydir" || !strings.Contains(b.text(".known"), "4 of 45 pods, the worst first.") {
+			if worst := b.text(".ill h2"); worst != "pod default/p1a" || !strings.Contains(b.text(".known"), "4 of 45 pods, the worst first.") {
 				t.Errorf("%q comes first; %s", worst, b.text(".known"))
 			}
 			b.do(chromedp.Click(chromedp.CSS(".ill h2 a")), chromedp.WaitVisible(chromedp.CSS(".verdict .chain")))
-			if who := b.text(".who"); who != "pod default/emptydir" {
+			if who := b.text(".who"); who != "pod default/p1a" {
 				t.Error("it leads to", who)
 			}
 			b.accessible()
