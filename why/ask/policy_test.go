@@ -97,7 +97,8 @@ func TestNetworkPolicy(t *testing.T) {
 		"a frontend without a probe": {
 			func(v *village) { v.client(dialTimeout); v.backend(); v.policy("backend-allow", onlyBackends) },
 			answer.Degraded, "shop/backend-allow",
-			[]string{"selects pod shop/backend", "TCP port 8080", "pods with tier=backend", "pod shop/client has tier=frontend", "kubectl -n shop patch networkpolicy backend-allow"}, "delete pod",
+			[]string{"selects pod shop/backend", "TCP port 8080", "pods with tier=backend", "pod shop/client has tier=frontend", "kubectl -n shop patch networkpolicy backend-allow"},
+			"delete pod",
 		},
 		"a client that says no more than that it was late": {
 			func(v *village) {
@@ -105,7 +106,9 @@ func TestNetworkPolicy(t *testing.T) {
 				v.backend()
 				v.policy("backend-allow", onlyBackends)
 			},
-			answer.Degraded, "shop/backend-allow", []string{"tier=backend"}, "delete pod",
+			answer.Degraded, "shop/backend-allow",
+			[]string{"tier=backend"},
+			"delete pod",
 		},
 		"a frontend whose readiness probe calls the backend": {
 			func(v *village) {
@@ -113,7 +116,9 @@ func TestNetworkPolicy(t *testing.T) {
 				v.backend()
 				v.policy("backend-allow", onlyBackends)
 			},
-			answer.NotReady, "shop/backend-allow", []string{"tier=backend"}, "delete pod",
+			answer.NotReady, "shop/backend-allow",
+			[]string{"tier=backend"},
+			"delete pod",
 		},
 		"a readiness probe that times out meanwhile": {
 			func(v *village) {
@@ -121,7 +126,9 @@ func TestNetworkPolicy(t *testing.T) {
 				v.backend()
 				v.policy("backend-allow", onlyBackends)
 			},
-			answer.NotReady, "shop/backend-allow", []string{"tier=backend"}, "delete pod",
+			answer.NotReady, "shop/backend-allow",
+			[]string{"tier=backend"},
+			"delete pod",
 		},
 		"a readiness probe whose command calls the backend": {
 			func(v *village) {
@@ -129,15 +136,21 @@ func TestNetworkPolicy(t *testing.T) {
 				v.backend()
 				v.policy("backend-allow", onlyBackends)
 			},
-			answer.NotReady, "shop/backend-allow", []string{"tier=backend"}, "delete pod",
+			answer.NotReady, "shop/backend-allow",
+			[]string{"tier=backend"},
+			"delete pod",
 		},
 		"a policy that admits it": {
 			func(v *village) { v.client(dialTimeout); v.backend(); v.policy("backend-allow", onlyClients) },
-			answer.Degraded, "", []string{"ruled out", "NetworkPolicies that select the client or the server admit the connection"}, "delete pod",
+			answer.Degraded, "",
+			[]string{"ruled out", "NetworkPolicies that select the client or the server admit the connection"},
+			"delete pod",
 		},
 		"no policy": {
 			func(v *village) { v.client(dialTimeout); v.backend() },
-			answer.Degraded, "", []string{"dependency-down"}, "delete pod",
+			answer.Degraded, "",
+			[]string{"dependency-down"},
+			"delete pod",
 		},
 		"a refused connection": {
 			func(v *village) {
@@ -145,7 +158,9 @@ func TestNetworkPolicy(t *testing.T) {
 				v.backend()
 				v.policy("backend-allow", onlyBackends)
 			},
-			answer.Degraded, "", []string{"refused"}, "NetworkPolicy",
+			answer.Degraded, "",
+			[]string{"refused"},
+			"NetworkPolicy",
 		},
 		"a client that was connected": {
 			func(v *village) {
@@ -153,22 +168,30 @@ func TestNetworkPolicy(t *testing.T) {
 				v.backend()
 				v.policy("backend-allow", onlyBackends)
 			},
-			answer.Degraded, "", []string{"Read timed out"}, "NetworkPolicy",
+			answer.Degraded, "",
+			[]string{"Read timed out"},
+			"NetworkPolicy",
 		},
 		"egress that is denied": {
 			func(v *village) { v.client(dialTimeout); v.backend(); v.policy("deny-out", denyAllOut) },
-			answer.Degraded, "shop/deny-out", []string{"It has no egress rule", "/spec/egress"}, "delete pod",
+			answer.Degraded, "shop/deny-out",
+			[]string{"It has no egress rule", "/spec/egress"},
+			"delete pod",
 		},
 		"egress to another port": {
 			func(v *village) { v.client(dialTimeout); v.backend(); v.policy("only-dns", onlyDNSOut) },
-			answer.Degraded, "shop/only-dns", []string{"UDP port 53, TCP port 53", "TCP port 8080"}, "delete pod",
+			answer.Degraded, "shop/only-dns",
+			[]string{"UDP port 53, TCP port 53", "TCP port 8080"},
+			"delete pod",
 		},
 		"egress to a host outside": {
 			func(v *village) {
 				v.client("ERROR dial tcp 203.0.113.9:443: i/o timeout")
 				v.policy("only-own", ownOut)
 			},
-			answer.Degraded, "shop/only-own", []string{"blocks its connections to 203.0.113.9 on TCP port 443", "203.0.113.9/32"}, "",
+			answer.Degraded, "shop/only-own",
+			[]string{"blocks its connections to 203.0.113.9 on TCP port 443", "203.0.113.9/32"},
+			"",
 		},
 		"the API server": {
 			func(v *village) {
@@ -180,19 +203,27 @@ func TestNetworkPolicy(t *testing.T) {
 				v.policy("only-dns", onlyDNSOut)
 				v.Namespace = ""
 			},
-			answer.Degraded, "shop/only-dns", []string{"Service default/kubernetes", "6443"}, "",
+			answer.Degraded, "shop/only-dns",
+			[]string{"Service default/kubernetes", "6443"},
+			"",
 		},
 		"names that nobody resolves": {
 			func(v *village) { v.client(dnsTimeout); v.backend(); v.dns(); v.policy("deny-out", denyAllOut) },
-			answer.Degraded, "shop/deny-out", []string{"DNS (Service kube-system/kube-dns)", "UDP port 53", `"k8s-app":"kube-dns"`}, "",
+			answer.Degraded, "shop/deny-out",
+			[]string{"DNS (Service kube-system/kube-dns)", "UDP port 53", `"k8s-app":"kube-dns"`},
+			"",
 		},
 		"names, where only pods of the namespace are admitted": {
 			func(v *village) { v.client(dnsTimeout); v.backend(); v.dns(); v.policy("only-own", ownOut) },
-			answer.Degraded, "shop/only-own", []string{"DNS (Service kube-system/kube-dns)", "is in another namespace"}, "",
+			answer.Degraded, "shop/only-own",
+			[]string{"DNS (Service kube-system/kube-dns)", "is in another namespace"},
+			"",
 		},
 		"names, where the DNS pods cannot be read": {
 			func(v *village) { v.client(dnsTimeout); v.backend(); v.policy("deny-out", denyAllOut) },
-			answer.Degraded, "shop/deny-out", []string{"its DNS server"}, "",
+			answer.Degraded, "shop/deny-out",
+			[]string{"its DNS server"},
+			"",
 		},
 		"names that libc did not resolve": {
 			func(v *village) {
@@ -200,11 +231,15 @@ func TestNetworkPolicy(t *testing.T) {
 				v.dns()
 				v.policy("deny-out", denyAllOut)
 			},
-			answer.Degraded, "shop/deny-out", []string{"cannot resolve names"}, "",
+			answer.Degraded, "shop/deny-out",
+			[]string{"cannot resolve names"},
+			"",
 		},
 		"names, where DNS is admitted": {
 			func(v *village) { v.client(dnsTimeout); v.backend(); v.dns(); v.policy("only-dns", onlyDNSOut) },
-			answer.Degraded, "", []string{"dependency-down"}, "kubectl -n shop patch",
+			answer.Degraded, "",
+			[]string{"dependency-down"},
+			"kubectl -n shop patch",
 		},
 		"policies that were not recorded": {
 			func(v *village) {
@@ -216,7 +251,9 @@ func TestNetworkPolicy(t *testing.T) {
 					}
 				}
 			},
-			answer.Degraded, "", []string{"those of namespace shop were not recorded", "get networkpolicies -o yaml"}, "delete pod",
+			answer.Degraded, "",
+			[]string{"those of namespace shop were not recorded", "get networkpolicies -o yaml"},
+			"delete pod",
 		},
 		"an init container that waits silently": {
 			func(v *village) {
@@ -232,7 +269,9 @@ func TestNetworkPolicy(t *testing.T) {
 				v.backend()
 				v.policy("backend-allow", onlyBackends)
 			},
-			answer.NotStarting, "shop/backend-allow", []string{"most likely", "tier=backend"}, "",
+			answer.NotStarting, "shop/backend-allow",
+			[]string{"most likely", "tier=backend"},
+			"",
 		},
 		"words that name nobody, and a variable that does": {
 			func(v *village) {
@@ -242,7 +281,9 @@ func TestNetworkPolicy(t *testing.T) {
 				v.backend()
 				v.policy("backend-allow", onlyBackends)
 			},
-			answer.Degraded, "shop/backend-allow", []string{"most likely", "tier=backend"}, "",
+			answer.Degraded, "shop/backend-allow",
+			[]string{"most likely", "tier=backend"},
+			"",
 		},
 		"a DNS cache on the node": {
 			func(v *village) {
@@ -250,7 +291,9 @@ func TestNetworkPolicy(t *testing.T) {
 				v.dns()
 				v.policy("only-own", ownOut)
 			},
-			answer.Degraded, "", []string{"dependency-down"}, "kubectl -n shop patch",
+			answer.Degraded, "",
+			[]string{"dependency-down"},
+			"kubectl -n shop patch",
 		},
 		"a node of Whylet's own": {
 			func(v *village) {
@@ -259,7 +302,9 @@ func TestNetworkPolicy(t *testing.T) {
 				v.policy("backend-allow", onlyBackends)
 				v.Objects[0] = []byte(strings.Replace(string(v.Objects[0]), `"kubeletVersion":""`, `"kubeletVersion":"v1.36.3+whylet"`, 1))
 			},
-			answer.Degraded, "", []string{"Whylet's own nodes do not enforce policies"}, "kubectl -n shop patch",
+			answer.Degraded, "",
+			[]string{"Whylet's own nodes do not enforce policies"},
+			"kubectl -n shop patch",
 		},
 		"a Service of a namespace that was not recorded": {
 			func(v *village) {
@@ -270,7 +315,9 @@ func TestNetworkPolicy(t *testing.T) {
 					Spec: v1.ServiceSpec{ClusterIP: "10.43.0.9", Selector: map[string]string{"app": "db"}, Ports: []v1.ServicePort{{Port: 80}}},
 				})
 			},
-			answer.Degraded, "", []string{"dependency-down"}, "has these labels",
+			answer.Degraded, "",
+			[]string{"dependency-down"},
+			"has these labels",
 		},
 		"kubelet's own probe": {
 			func(v *village) {
