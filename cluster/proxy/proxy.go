@@ -62,10 +62,15 @@ func Run(ctx context.Context, n Node, api *rest.Config) error {
 		return fmt.Errorf("events of kube-proxy: %w", err)
 	}
 	metrics.RegisterMetrics(kubeproxyconfig.ProxyModeNFTables)
-	proxier, err := nftables.NewProxier(ctx, corev1.IPv4Protocol,
-		proxySyncPeriod, proxyMinSyncPeriod, false, masqueradeBit,
+	options := &kubeproxyconfig.KubeProxyConfiguration{
+		SyncPeriod:        metav1.Duration{Duration: proxySyncPeriod},
+		MinSyncPeriod:     metav1.Duration{Duration: proxyMinSyncPeriod},
+		NFTables:          kubeproxyconfig.KubeProxyNFTablesConfiguration{MasqueradeBit: new(int32(masqueradeBit))},
+		NodePortAddresses: []string{n.IP + "/32"},
+	}
+	proxier, err := nftables.NewProxier(ctx, options, corev1.IPv4Protocol,
 		proxyutil.NewDetectLocalByCIDR(n.PodCIDR), n.Name, net.ParseIP(n.IP),
-		broadcaster.NewRecorder(scheme.Scheme, "kube-proxy"), nil, []string{n.IP + "/32"}, false)
+		broadcaster.NewRecorder(scheme.Scheme, "kube-proxy"), nil, false)
 	if err != nil {
 		return fmt.Errorf("start kube-proxy: %w", err)
 	}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -21,7 +22,7 @@ const childGCPercent = 40
 // what follows Subcommand on the command line. Errors go to stderr.
 func Main(args []string, stderr io.Writer) int {
 	debug.SetGCPercent(childGCPercent)
-	if err := command.App().Run(append([]string{Subcommand}, args...)); err != nil {
+	if err := command.App().Run(context.Background(), append([]string{Subcommand}, args...)); err != nil {
 		fmt.Fprintf(stderr, "containerd: %v\n", err)
 		return 1
 	}

@@ -83,7 +83,7 @@ func mapsEqual(a, b map[string]string) bool {
 
 func TestStopSignal(t *testing.T) {
 	for name, want := range map[string]runtimeapi.Signal{
-		"SIGUSR1": runtimeapi.Signal_SIGUSR1, "SIGRTMIN+3": runtimeapi.Signal_SIGRTMINPLUS3, "SIGRTMAX-14": runtimeapi.Signal_SIGRTMAXMINUS14,
+		"SIGUSR1": runtimeapi.Signal_SIGNAL_SIGUSR1, "SIGRTMIN+3": runtimeapi.Signal_SIGNAL_SIGRTMINPLUS3, "SIGRTMAX-14": runtimeapi.Signal_SIGNAL_SIGRTMAXMINUS14,
 	} {
 		pod := simplePod()
 		pod.Spec.Containers[0].Lifecycle = &v1.Lifecycle{StopSignal: ptr(v1.Signal(name))}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	cadvisor "github.com/google/cadvisor/info/v1"
+	cadvisor "github.com/google/cadvisor/lib/model"
 	"go.opentelemetry.io/otel/trace/noop"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,10 +73,10 @@ func newKubelet(t testing.TB, root string) *kubelet {
 		flowcontrol.NewBackOff(time.Second, time.Minute),
 		false, &parallel, 0, 0,
 		string(kubeletconfig.NeverVerify), nil, "", "",
-		singleProcessOOMKill(), true, metav1.Duration{Duration: 100 * time.Millisecond},
+		singleProcessOOMKill(), true, metav1.Duration{Duration: 100 * time.Millisecond}, nil,
 		k.runtime, k.images,
 		cm.NewStubContainerManager(), logs.NewStubContainerLogManager(), nil,
-		false, "", func() v1.ResourceList { return nil }, 0.9, "",
+		false, "", func() v1.ResourceList { return nil }, new(0.9), "",
 		nothing, noop.NewTracerProvider(), nil, nil, nothing,
 	)
 	if err != nil {

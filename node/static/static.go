@@ -255,4 +255,4 @@ func nameOf(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 // noLatency is the start-up latency observer that kubelet's source wants.
 type noLatency struct{}
 
-func (noLatency) ObservedPodOnWatch(*v1.Pod, time.Time) {}
+func (noLatency) ObservedPodOnWatch(klog.Logger, *v1.Pod, time.Time) {}

@@ -132,12 +132,12 @@ func (h host) wrapped(name string, spec *volume.Spec) (volume.VolumePlugin, erro
 
 // Trust bundles are behind a feature gate that is off in Kubernetes 1.36: the
 // API server drops such volumes' sources, and the borrowed manager says no.
-func (h host) GetTrustAnchorsByName(name string, allowMissing bool) ([]byte, error) {
-	return (&clustertrustbundle.NoopManager{}).GetTrustAnchorsByName(name, allowMissing)
+func (h host) GetTrustAnchorsByName(ctx context.Context, name string, allowMissing bool) ([]byte, error) {
+	return (&clustertrustbundle.NoopManager{}).GetTrustAnchorsByName(ctx, name, allowMissing)
 }
 
-func (h host) GetTrustAnchorsBySigner(signer string, selector *metav1.LabelSelector, allowMissing bool) ([]byte, error) {
-	return (&clustertrustbundle.NoopManager{}).GetTrustAnchorsBySigner(signer, selector, allowMissing)
+func (h host) GetTrustAnchorsBySigner(ctx context.Context, signer string, selector *metav1.LabelSelector, allowMissing bool) ([]byte, error) {
+	return (&clustertrustbundle.NoopManager{}).GetTrustAnchorsBySigner(ctx, signer, selector, allowMissing)
 }
 
 // errPodCertificates: like trust bundles, behind a gate that is off.

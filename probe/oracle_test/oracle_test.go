@@ -96,7 +96,7 @@ func kubeletTry(t probe.Target) (kubeprobe.Result, string, error) {
 		if t.Spec.GRPC.Service != nil {
 			service = *t.Spec.GRPC.Service
 		}
-		return kubegrpc.New().Probe(t.PodIP, service, int(t.Spec.GRPC.Port), timeout)
+		return kubegrpc.New().Probe(t.PodIP, service, int(t.Spec.GRPC.Port), timeout, kubegrpc.ProbeOptions{})
 	}
 	return kubeprobe.Unknown, "", errors.New("no handler")
 }

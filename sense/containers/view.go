@@ -224,12 +224,12 @@ func Bare(id string) string {
 }
 
 // signalName is the stop signal in Kubernetes' spelling: CRI spells SIGRTMIN+1 as
-// SIGRTMINPLUS1 and SIGRTMAX-1 as SIGRTMAXMINUS1; nil where the runtime does not say.
+// SIGNAL_SIGRTMINPLUS1 and SIGRTMAX-1 as SIGNAL_SIGRTMAXMINUS1; nil where the runtime does not say.
 func signalName(s runtimeapi.Signal) *v1.Signal {
 	name, ok := runtimeapi.Signal_name[int32(s)]
-	if !ok || s == runtimeapi.Signal_RUNTIME_DEFAULT {
+	if !ok || s == runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT {
 		return nil
 	}
-	named := v1.Signal(strings.NewReplacer("PLUS", "+", "MINUS", "-").Replace(name))
+	named := v1.Signal(strings.NewReplacer("SIGNAL_", "", "PLUS", "+", "MINUS", "-").Replace(name))
 	return &named
 }
