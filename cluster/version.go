@@ -58,5 +58,5 @@ func moduleVersion(path string) string {
 	return ""
 }
 
-// kubernetesVersion is the version that the API server reports, such as v1.36.3.
+// kubernetesVersion is the version that the API server reports, such as v1.37.2.
 func kubernetesVersion() string { return version.Get().GitVersion }

@@ -61,7 +61,7 @@ func TestUnknownPortName(t *testing.T) {
 		target := getOf(0, func(get *v1.HTTPGetAction) { get.Port = intstr.FromString("web") })
 		target.Container = &v1.Container{Ports: tt.ports}
 		got := p.Attempt(context.Background(), target)
-		if got.Verdict != fact.Unknown || got.Message != `strconv.Atoi: parsing "web": invalid syntax` || got.Evidence == nil || got.Evidence.Error != tt.want {
+		if got.Verdict != fact.Unknown || got.Message != `port "web" not found` || got.Evidence == nil || got.Evidence.Error != tt.want {
 			t.Errorf("%+v %+v", got, got.Evidence)
 		}
 	}

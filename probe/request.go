@@ -16,7 +16,7 @@ import (
 
 // userAgent names the Kubernetes release whose behaviour this package has, as
 // servers that treat probes specially expect it.
-const userAgent = "kube-probe/1.36"
+const userAgent = "kube-probe/1.37"
 
 // maxWire bounds the request that the fast way sends in one write.
 const maxWire = 16 << 10

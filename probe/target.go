@@ -160,17 +160,15 @@ func seconds(n, otherwise int32) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// resolvePort finds a port by number, by name among the container's ports, or,
-// as kubelet does in the end, by a number written as text.
+// resolvePort finds a port by number, or by name among the container's ports.
 func resolvePort(port intstr.IntOrString, c *v1.Container) (int, error) {
 	n := port.IntValue()
 	if port.Type == intstr.String {
 		named, found := portByName(port.StrVal, c)
-		if found {
-			n = named
-		} else if _, err := strconv.Atoi(port.StrVal); err != nil {
-			return 0, &unknownPort{port.StrVal, c, err}
+		if !found {
+			return 0, &unknownPort{port.StrVal, c}
 		}
+		n = named
 	}
 	if n <= 0 || n >= 65536 {
 		return 0, fmt.Errorf("invalid port number: %v", n)
@@ -179,14 +177,13 @@ func resolvePort(port intstr.IntOrString, c *v1.Container) (int, error) {
 }
 
 // unknownPort is a port name that the container does not declare. Its words are
-// kubelet's, which speak of a number that could not be read; plain says it.
+// kubelet's; plain says more.
 type unknownPort struct {
 	name      string
 	container *v1.Container
-	error
 }
 
-func (e *unknownPort) Unwrap() error { return e.error }
+func (e *unknownPort) Error() string { return fmt.Sprintf("port %q not found", e.name) }
 
 func (e *unknownPort) plain() string {
 	var names []string

@@ -169,7 +169,7 @@ func TestThroughTheMesh(t *testing.T) {
 		by      string
 		output  string
 	}{
-		"HTTP":            {get("/live", plain, "HTTP"), fact.Success, "", mesh.Application, fmt.Sprintf("asked by kube-probe/1.36 for 127.0.0.1:%d with", plain)},
+		"HTTP":            {get("/live", plain, "HTTP"), fact.Success, "", mesh.Application, fmt.Sprintf("asked by kube-probe/1.37 for 127.0.0.1:%d with", plain)},
 		"headers":         {withHeader, fact.Success, "", mesh.Application, "for me.example with yes"},
 		"failing":         {get("/x", plain, "HTTP"), fact.Failure, "HTTP probe failed with statuscode: 418", mesh.Application, "no\n"},
 		"HTTPS":           {get("/live", secure, "HTTPS"), fact.Success, "", mesh.Application, "secure is fine"},

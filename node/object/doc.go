@@ -10,7 +10,7 @@
 // (status.go, conditions.go, resources.go), so the tests compare whole objects.
 //
 // The rules are kubelet's (pkg/kubelet/kubelet_node_status.go and
-// pkg/kubelet/nodestatus/setters.go of v1.36.3): reasons, messages and events of
+// pkg/kubelet/nodestatus/setters.go of v1.37.2): reasons, messages and events of
 // conditions, what counts as a change, which labels are kept right on a node
 // that was there before. The setters themselves come with cadvisor's types, so
 // they are expressed anew; the lease controller and the status patch are borrowed

@@ -238,7 +238,7 @@ func TestKubeletVersionIsSemanticAndThatOfGoMod(t *testing.T) {
 			t.Fatalf("%s: %v, %v", said, v, err)
 		}
 	})
-	if got := KubeletVersion("v0.3.1-4-gabc"); got != "v1.36.3+whylet-0-3-1-4-gabc" {
+	if got := KubeletVersion("v0.3.1-4-gabc"); got != "v1.37.2+whylet-0-3-1-4-gabc" {
 		t.Error(got)
 	}
 }

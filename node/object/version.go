@@ -4,7 +4,7 @@ import "strings"
 
 // kubernetesVersion is the Kubernetes whose node rules are followed here: the
 // one in go.mod (a test compares).
-const kubernetesVersion = "v1.36.3"
+const kubernetesVersion = "v1.37.2"
 
 // KubeletVersion is what the node says in place of kubelet's version: clients
 // parse it as a semantic version, and build metadata is where it may say more.

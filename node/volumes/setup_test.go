@@ -83,7 +83,7 @@ func TestFailuresSpeakAsKubelet(t *testing.T) {
 	}
 	want := []string{
 		`MountVolume.SetUp failed for volume "conf" : configmap "nope" not found`,
-		`MountVolume.SetUp failed for volume "host" : hostPath type check failed: ` + dir + `/x is not a file`,
+		`MountVolume.SetUp failed for volume "host" : hostPath type check failed, ` + dir + `/x is not a file, unable to determine its type: path "` + dir + `/x" does not exist`,
 		`MountVolume.SetUp failed for volume "sec" : secret "gone" not found`,
 		`Unable to attach or mount volumes: unmounted volumes=[claim conf host nfs sec], unattached volumes=[], failed to process volumes=[claim nfs]: ` +
 			`error processing PVC default/pending: PVC is not bound; failed to get Plugin from volumeSpec for volume "nfs" err=no volume plugin matched`,

@@ -100,7 +100,7 @@ func TestUserAgent(t *testing.T) {
 	agents := make(chan string, 1)
 	port := serveHTTP(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { agents <- r.UserAgent() }))
 	whylet(t, newProber(t, nil), httpTarget(port))
-	if got := <-agents; got != "kube-probe/1.36" {
+	if got := <-agents; got != "kube-probe/1.37" {
 		t.Errorf("User-Agent %q", got)
 	}
 }

@@ -19,20 +19,20 @@ const (
 // names and versions of k8s.io/kubernetes/test/utils/image/manifest.go. What is
 // in them follows k8s.io/kubernetes/test/images: the tests call these programs.
 var conformance = []recipe{
-	agnhost("agnhost", "2.63.0", nil),
+	agnhost("agnhost", "2.66.1", nil),
 	agnhost("agnhost-prev", "2.55", nil),
 	agnhost("nautilus", "1.8", map[string]string{"data.json": "{\n  \"image\": \"nautilus.jpg\"\n}\n", "nautilus.jpg": ""}),
 	agnhost("kitten", "1.8", map[string]string{"data.json": "{\n  \"image\": \"kitten.jpg\"\n}\n", "kitten.jpg": ""}),
 	{
 		// The shell of Debian's busybox drops variables such as data-1; bash keeps them,
 		// as the shell of the image does that is meant.
-		name: "busybox", tag: e2eImages + "busybox:1.37.0-1",
+		name: "busybox", tag: e2eImages + "busybox:1.37.0-2",
 		packages: []string{"busybox-static", "bash", "libc6", "libtinfo6"},
 		links:    map[string]string{"bin/sh": "bash"},
 		config:   v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
 	},
-	renamed("nginx", "nginx", e2eImages+"nginx:1.15-4"),
-	renamed("nginx", "nginx-new", e2eImages+"nginx:1.27-0"),
+	renamed("nginx", "nginx", e2eImages+"nginx:1.27.0-2"),
+	renamed("nginx", "nginx-new", e2eImages+"nginx:1.28.0-2"),
 	{
 		name: "nonroot", tag: e2eImages + "nonroot:1.5",
 		packages: []string{"busybox-static"},
@@ -47,12 +47,12 @@ var conformance = []recipe{
 	},
 	pause,
 	{
-		name: "glibc-dns-testing", tag: e2eImages + "glibc-dns-testing:2.0.0",
+		name: "glibc-dns-testing", tag: e2eImages + "glibc-dns-testing:2.1.1",
 		packages: []string{"busybox-static", "bash", "libtinfo6", "bind9-dnsutils", "libc-bin"},
 		config:   v1.Config{Env: []string{path}, Cmd: []string{"bash"}},
 	},
 	{
-		name: "regression-issue-74839", tag: e2eImages + "regression-issue-74839:1.4",
+		name: "regression-issue-74839", tag: e2eImages + "regression-issue-74839:1.5",
 		packages: []string{"busybox-static"},
 		programs: map[string]string{"regression-issue-74839": kubernetesImages + "regression-issue-74839"}, module: suite,
 		config: v1.Config{Env: []string{path}, Entrypoint: []string{"/regression-issue-74839"}},
@@ -73,7 +73,7 @@ var conformance = []recipe{
 		config: v1.Config{Env: []string{path}, Entrypoint: []string{"/sample-apiserver"}},
 	},
 	{
-		name: "etcd", tag: "registry.k8s.io/etcd:3.6.8-0",
+		name: "etcd", tag: "registry.k8s.io/etcd:3.7.0-0",
 		packages: []string{"busybox-static"},
 		programs: map[string]string{"usr/local/bin/etcd": "whylet.dev/whylet/test/peer/etcd"},
 		config:   v1.Config{Env: []string{path}, Cmd: []string{"/usr/local/bin/etcd"}},

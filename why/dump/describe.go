@@ -276,8 +276,8 @@ func ports(text string) (all []v1.ContainerPort) {
 	return all
 }
 
-// probed is a probe as kubectl describes it (DescribeProbe).
-var probed = regexp.MustCompile(`^(exec|http-get|tcp-socket|grpc) (.*?) ?delay=(\d+)s timeout=(\d+)s period=(\d+)s #success=(\d+) #failure=(\d+)$`)
+// probed is a probe as kubectl describes it (DescribeProbe); until 1.36 it wrote #success and #failure.
+var probed = regexp.MustCompile(`^(exec|http-get|tcp-socket|grpc) (.*?) ?delay=(\d+)s timeout=(\d+)s period=(\d+)s (?:#success|successThreshold)=(\d+) (?:#failure|failureThreshold)=(\d+)$`)
 
 func probe(text string) *v1.Probe {
 	m := probed.FindStringSubmatch(text)

@@ -3,6 +3,7 @@ package dump
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,13 @@ func TestDescribed(t *testing.T) {
 	}
 	if !bytes.Equal(wanted, have) {
 		t.Errorf("described\n%s\nread as\n%s\nand not\n%s", text, have, wanted)
+	}
+}
+
+func TestProbeOfOlderKubectl(t *testing.T) {
+	const before, now = "exec [cat /ready] delay=0s timeout=2s period=5s #success=1 #failure=30", "exec [cat /ready] delay=0s timeout=2s period=5s successThreshold=1 failureThreshold=30"
+	if old, same := probe(before), probe(now); old == nil || !reflect.DeepEqual(old, same) {
+		t.Errorf("%+v, %+v", old, same)
 	}
 }
 
