@@ -268,7 +268,7 @@ func (e *endToEnd) protection(t *testing.T) {
 func (e *endToEnd) metrics(t *testing.T) {
 	get := func(path string, into any) {
 		t.Helper()
-		raw, err := e.admin.CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/" + path).DoRaw(t.Context())
+		raw, err := e.admin.CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/" + path).DoRaw(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -276,13 +276,15 @@ func (e *endToEnd) metrics(t *testing.T) {
 			t.Fatalf("%s: %v", path, err)
 		}
 	}
-	var nodes metricsv1beta1.NodeMetricsList
-	get("nodes", &nodes)
-	if len(nodes.Items) != 1 || nodes.Items[0].Usage.Cpu().MilliValue() != 250 || nodes.Items[0].Usage.Memory().Value() != 64<<20 {
-		t.Errorf("nodes: %+v", nodes.Items)
+	for _, version := range []string{"v1", "v1beta1"} {
+		var nodes metricsv1beta1.NodeMetricsList
+		get(version+"/nodes", &nodes)
+		if len(nodes.Items) != 1 || nodes.Items[0].Usage.Cpu().MilliValue() != 250 || nodes.Items[0].Usage.Memory().Value() != 64<<20 {
+			t.Errorf("%s: nodes: %+v", version, nodes.Items)
+		}
 	}
 	var pods metricsv1beta1.PodMetricsList
-	get("namespaces/default/pods", &pods)
+	get("v1beta1/namespaces/default/pods", &pods)
 	if len(pods.Items) != 1 || pods.Items[0].Containers[0].Usage.Cpu().MilliValue() != 10 {
 		t.Errorf("pods: %+v", pods.Items)
 	}

@@ -1,4 +1,4 @@
-// Package metricsapi serves metrics.k8s.io/v1beta1 from inside the API server,
+// Package metricsapi serves metrics.k8s.io (v1 and v1beta1) from inside the API server,
 // so that `kubectl top` and the horizontal pod autoscaler work without a
 // metrics-server of their own.
 //

@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/metrics/pkg/apis/metrics"
 	"k8s.io/metrics/pkg/apis/metrics/install"
-	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
 // Install adds the API group to server, which must not have been prepared yet.
@@ -24,11 +23,11 @@ func Install(server *genericapiserver.GenericAPIServer, client kubernetes.Interf
 
 	source := &source{client: client}
 	group := genericapiserver.NewDefaultAPIGroupInfo(metrics.GroupName, scheme, metav1.ParameterCodec, serializer.NewCodecFactory(scheme))
-	// The scheme also knows v1alpha1, which nothing asks for any more.
-	group.PrioritizedVersions = scheme.PrioritizedVersionsForGroup(metrics.GroupName)[:1]
-	group.VersionedResourcesStorageMap[v1beta1.SchemeGroupVersion.Version] = map[string]rest.Storage{
-		"nodes": newNodeStorage(source),
-		"pods":  newPodStorage(source),
+	for _, version := range group.PrioritizedVersions {
+		group.VersionedResourcesStorageMap[version.Version] = map[string]rest.Storage{
+			"nodes": newNodeStorage(source),
+			"pods":  newPodStorage(source),
+		}
 	}
 	return server.InstallAPIGroup(&group)
 }
