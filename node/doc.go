@@ -10,7 +10,7 @@
 //	away.go      a runtime that is away when the node starts
 //	wiring.go    how the parts are made, each of those that were made before it
 //	world.go     what the loop acts through
-//	reports.go   what is told to the API server and to Prometheus
+//	reports.go   what is told to the API server and to Prometheus; recorder.go, the queues of events
 //	loop.go      the loop: facts become decisions
 //	progress.go  whether it makes progress
 //	shutdown.go  what is done when the machine shuts down

@@ -52,15 +52,23 @@ func newReports(ctx context.Context, g ground, own *object.Own, known pods.Regis
 // what people's queries and alerts look for.
 const component = "kubelet"
 
+// recorderQueues is how many queues of events there are. A write that fails for want of an
+// answer is tried again after up to ten seconds, and all that is queued behind it waits.
+const recorderQueues = 16
+
 // newRecorder posts events as kubelet does, but without its limit of 25 in a row a
 // pod: an event that is dropped is a question that nobody can answer.
 func newRecorder(ctx context.Context, g ground, closing *closers) record.EventRecorderLogger {
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{
-		BurstSize: 1000, QPS: 10, MaxEvents: 1000,
-	}))
-	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: g.client.CoreV1().Events("")})
-	closing.add(broadcaster.Shutdown)
-	return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: component, Host: g.config.Name})
+	var r queuedRecorder
+	for range recorderQueues {
+		broadcaster := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{
+			BurstSize: 1000, QPS: 10, MaxEvents: 1000,
+		}))
+		broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: g.client.CoreV1().Events("")})
+		closing.add(broadcaster.Shutdown)
+		r = append(r, broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: component, Host: g.config.Name}))
+	}
+	return r
 }
 
 // nodeEvent records an event about the node. Its UID is the node's name, because

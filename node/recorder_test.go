@@ -1,0 +1,64 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// A write without an answer keeps the events of one pod waiting, and nobody else's.
+func TestRecorderQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var posted []string
+		failed := false
+		client := fake.NewClientset()
+		client.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			e := a.(clienttesting.CreateAction).GetObject().(*v1.Event)
+			if e.InvolvedObject.Name == "stalled" && !failed {
+				failed = true
+				return true, nil, errors.New("http2: client connection lost")
+			}
+			posted = append(posted, e.InvolvedObject.Name+" "+e.Reason)
+			return true, e, nil
+		})
+		closing := &closers{}
+		defer closing.close()
+		r := newRecorder(t.Context(), ground{client: client}, closing)
+		post := func(name, reason string) {
+			r.Event(&v1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: name, UID: types.UID(name)}, v1.EventTypeNormal, reason, reason)
+		}
+		post("stalled", "Pulled")
+		post("stalled", "Started")
+		for i := range 40 {
+			post(fmt.Sprint("pod-", i), "Started")
+		}
+		synctest.Wait()
+		mu.Lock()
+		if n := len(posted); n < 30 {
+			t.Errorf("only %d of 40 other pods' events were posted beside one that is tried again", n)
+		}
+		mu.Unlock()
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		own := slices.DeleteFunc(posted, func(s string) bool { return !strings.HasPrefix(s, "stalled") })
+		if !slices.Equal(own, []string{"stalled Pulled", "stalled Started"}) {
+			t.Errorf("posted in the order %q", own)
+		}
+	})
+}
