@@ -104,5 +104,5 @@ var lesser = map[fact.Kind][][2]answer.Cause{
 		{answer.KilledByOther, answer.AppExitSuccess}, {answer.KilledByOther, answer.AppExitError}, {answer.KilledByOther, answer.ChildProcessEnded}, {answer.AppCrashSignal, answer.KilledByOther},
 	},
 	"ProcessEnded": {{answer.ChildProcessEnded, answer.None}, {answer.ChildProcessEnded, answer.AppOverloaded}, {answer.KilledByOther, answer.ChildProcessEnded}, {answer.ChildProcessEnded, answer.AppUnhealthy}},
-	"OOMKilled":    {{answer.MemoryLimitChild, answer.None}, {answer.MemoryBackedVolume, answer.MemoryLimit}, {answer.MemoryLimitChild, answer.HookFailed}, {answer.MemoryLimitChild, answer.AppUnhealthy}, {answer.MemoryLimitChild, answer.AppHang}},
+	"OOMKilled":    {{answer.MemoryLimitChild, answer.None}, {answer.MemoryBackedVolume, answer.MemoryLimit}, {answer.MemoryLimitChild, answer.HookFailed}, {answer.MemoryLimitChild, answer.AppUnhealthy}, {answer.MemoryLimitChild, answer.AppHang}, {answer.MemoryLimitChild, answer.ChildProcessEnded}, {answer.ProbeCommandFailed, answer.MemoryLimit}},
 }

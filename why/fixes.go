@@ -143,7 +143,7 @@ func (h *inquiry) logsFix(run *history.Run) []answer.Fix {
 	if run.Exit != nil {
 		previous = " -p"
 	}
-	if last := h.Last(run.Container); last == run {
+	if last := h.Last(run.Container); last.Attempt == run.Attempt {
 		previous = ""
 	}
 	logs := func(lines int) string {

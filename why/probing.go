@@ -19,7 +19,7 @@ import (
 // probing is the case of a probe that failed: why?
 type probing struct {
 	h    *inquiry
-	run  *history.Run
+	run  *history.Run // as it was when its end was decided
 	kind fact.ProbeKind
 	spec *v1.Probe     // nil when it is not known
 	of   *v1.Container // nil when it is not known
@@ -53,6 +53,7 @@ func (p *probing) hearing() *hearing[*probing] {
 // newProbing makes the case of the failed attempts that a decision names; of the
 // newest ones in a row where it names none that are kept.
 func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fact.ID) *probing {
+	run = run.Decided()
 	p := &probing{h: h, run: run, kind: kind, of: h.Spec(run.Container)}
 	p.spec = fact.ProbeOf(p.of, kind)
 	for _, f := range run.Probes {
@@ -83,6 +84,11 @@ func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fa
 	p.hearOut()
 	p.findOut()
 	return p
+}
+
+// place returns the index of the case's run among runs, below zero where it is not there.
+func (p *probing) place(runs []*history.Run) int {
+	return slices.IndexFunc(runs, func(r *history.Run) bool { return r.Attempt == p.run.Attempt })
 }
 
 // attempts are those of a container's probes that ask the same.

@@ -215,7 +215,7 @@ func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer
 // refuses connections until it is up, by why it had ended.
 func (h *inquiry) comesUpAgain(p *probing, v answer.Verdict) answer.Verdict {
 	runs := h.Runs(p.run.Container)
-	i := slices.Index(runs, p.run)
+	i := p.place(runs)
 	if i < 1 {
 		return v
 	}

@@ -44,7 +44,7 @@ func (p *probing) endsElsewhen() *fact.Fact {
 		return nil
 	}
 	for _, r := range slices.Backward(p.h.Runs(p.run.Container)) {
-		for _, f := range slices.Backward(r.Again) {
+		for _, f := range slices.Backward(r.Decided().Again) {
 			if b := fact.Of[fact.AskedAgain](f); b.Probe == p.kind && !b.Unfiltered && answerCame(b) && b.Took > p.timeout() {
 				return f
 			}

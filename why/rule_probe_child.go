@@ -100,7 +100,7 @@ const oomBefore = 15 * time.Second
 // probeChildOOM: a worker was OOM-killed, the container lived on, and the probe failed.
 func probeChildOOM(p *probing) *finding {
 	kills := p.childrenKilled()
-	if len(kills) == 0 || len(p.failed) == 0 {
+	if len(kills) == 0 || len(p.failed) == 0 || p.h.leftBehind(p.run).kill != nil {
 		return nil
 	}
 	f := &finding{weight: strong, chain: p.chain(kills[max(0, len(kills)-mostKills):]...)}
@@ -133,6 +133,12 @@ func probeChildOOM(p *probing) *finding {
 		f.fixes = append(f.fixes, p.h.memoryFixes(p.run, last)...)
 	}
 	then := "then "
+	if _, who, known := p.servedBy(); p.mode == refused && known && who.PID != 0 {
+		if ended, b := p.childEnded(who.PID); p.followedOOM(ended) != nil {
+			f.chain = append(f.chain, link(ended))
+			then = fmt.Sprintf("then the process that served port %d ended as well%s, and ", p.port(), inBrackets("", process(b.Command, b.PID)))
+		}
+	}
 	if kills[0].When().After(p.until) {
 		then = "while its processes waited for memory, shortly before the first of them was killed, "
 	}

@@ -7,11 +7,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -118,6 +121,71 @@ func probeCommandItself(p *probing) *finding {
 		return nil
 	}
 	return f
+}
+
+// probeCommandOutlives: what the command starts lives on when the command is ended for its timeout, and fills the memory.
+func probeCommandOutlives(p *probing) *finding {
+	left := p.h.leftBehind(p.run)
+	if left.kill == nil || left.kind != p.kind || p.mode != commandLate && p.mode != exitCode {
+		return nil
+	}
+	return &finding{
+		cause: answer.ProbeCommandFailed, weight: certain, chain: append(p.chain(), link(left.kill)),
+		text:  left.String() + fmt.Sprintf(" As the kernel first OOM-killed one of the container's processes, %d of them were left.", left.count),
+		fixes: p.h.endsWhatItStarts(p.run.Container, p.kind, p.timeout()),
+	}
+}
+
+// leftovers are processes that attempts of an exec probe started and that outlived their timeout.
+type leftovers struct {
+	container string
+	kind      fact.ProbeKind
+	command   string
+	count     int
+	kill      *fact.Fact // the OOM kill whose table shows them; nil: there are none
+}
+
+func (l leftovers) String() string {
+	return fmt.Sprintf("Processes (%s) that the command of the %s probe of container %s starts outlive its timeout, which ends the command alone: each attempt leaves more of them, and they fill the container's memory.", prose.Brief(l.command, 40), kindWord(l.kind), l.container)
+}
+
+// leftBehind returns what an exec probe left in the memory of a run, by the table of its first OOM kill: several
+// processes of a name that the probe's command has and the main process has not, and no more than attempts had timed out.
+func (h *inquiry) leftBehind(run *history.Run) leftovers {
+	if len(run.OOMKills) == 0 || run.Started == nil {
+		return leftovers{}
+	}
+	kill, main := run.OOMKills[0], fact.Of[fact.Started](run.Started).PID
+	for _, kind := range []fact.ProbeKind{fact.Readiness, fact.Liveness, fact.Startup} {
+		probe, late := fact.ProbeOf(h.Spec(run.Container), kind), 0
+		if probe == nil || probe.Exec == nil {
+			continue
+		}
+		for _, f := range run.Probes {
+			if b := fact.Of[fact.Probed](f); b.Probe == kind && b.Evidence != nil && b.Evidence.Timeout && f.Seen.Before(kill.When()) {
+				late++
+			}
+		}
+		count, own := map[string]int{}, ""
+		for _, task := range fact.Of[fact.OOMKilled](kill).Tasks {
+			if count[task.Command]++; task.PID == main {
+				own = task.Command
+			}
+		}
+		for _, task := range fact.Of[fact.OOMKilled](kill).Tasks {
+			if name, n := task.Command, count[task.Command]; n >= usual && n <= late+1 && name != own && strings.Contains(strings.Join(probe.Exec.Command, " "), name) {
+				return leftovers{run.Container, kind, name, n, kill}
+			}
+		}
+	}
+	return leftovers{}
+}
+
+// endsWhatItStarts is what to do about a probe's command that leaves processes behind.
+func (h *inquiry) endsWhatItStarts(container string, kind fact.ProbeKind, timeout time.Duration) []answer.Fix {
+	return []answer.Fix{
+		h.specFix(fmt.Sprintf("in %sProbe.exec.command of container %s, put timeout -s KILL %d before the program that it runs, so that nothing outlives the attempt; or probe with httpGet or tcpSocket, which start no process", kindWord(kind), container, max(1, prose.Seconds(timeout)-1))),
+	}
 }
 
 // neverMade says whether a file that the command wants is not there, of a container that says that it is ready.

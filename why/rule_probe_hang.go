@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"whylet.dev/whylet/fact"
@@ -61,9 +62,9 @@ func (p *probing) hang() *finding {
 	if p.run.Exit == nil {
 		f.fixes = append([]answer.Fix{p.whereItWaits(look)}, f.fixes...)
 	}
-	waiting := 0
+	waiting, taken := 0, 0
 	for _, l := range here {
-		waiting += l.Backlog
+		waiting, taken = waiting+l.Backlog, taken+l.Taken
 	}
 	switch {
 	case waiting > 0:
@@ -71,6 +72,9 @@ func (p *probing) hang() *finding {
 		f.text = fmt.Sprintf("Container %s hangs: it listens, its main process %s, and %s to be accepted.", p.run.Container, idleWords(look), waitWords(waiting))
 		if p.port() != 0 {
 			f.text = fmt.Sprintf("Container %s hangs: it holds port %d, its main process %s, and %s to be accepted, that of %s among them.", p.run.Container, p.port(), idleWords(look), waitWords(waiting), p.what())
+		}
+		if taken > 0 && len(look.From) > 0 {
+			f.because = append(f.because, fmt.Sprintf("Its workers are held by %s that it has accepted, from %s.", prose.Plural(taken, "connection"), prose.Brief(strings.Join(look.From, ", "), kept)))
 		}
 		if look.Stopped != nil {
 			f.weight = fair // which may be the one that should take them

@@ -66,6 +66,9 @@ func probeListenerGone(p *probing) *finding {
 		return f
 	}
 	if ended, b := p.childEnded(who.PID); ended != nil {
+		if p.followedOOM(ended) != nil {
+			return nil // the limit that was hit is what somebody can change
+		}
 		p.childGone(f, ended, b)
 		return f
 	}
@@ -163,6 +166,33 @@ func (p *probing) childEnded(pid int) (*fact.Fact, fact.ProcessEnded) {
 		}
 	}
 	return nil, fact.ProcessEnded{}
+}
+
+// followedOOM returns the OOM kill of another of the container's processes over which a process ended: by itself or by an
+// unknown hand at once, or by the container's own processes, such as a shell that gives up, somewhat later. nil where
+// there was none, or somebody else ended it.
+func (p *probing) followedOOM(ended *fact.Fact) *fact.Fact {
+	if ended == nil {
+		return nil
+	}
+	b, within := fact.Of[fact.ProcessEnded](ended), fact.OOMFollowedWithin
+	for _, at := range p.run.Signals {
+		s := fact.Of[fact.Signalled](at)
+		if s.PID != b.PID || s.Signal != b.Signal || s.Origin == fact.FromKernel {
+			continue
+		}
+		if !p.h.ItsOwn(s, p.run.Container) {
+			return nil
+		}
+		within = oomBefore
+	}
+	for _, kill := range slices.Backward(p.run.OOMKills) {
+		o, ago := fact.Of[fact.OOMKilled](kill), ended.When().Sub(kill.When())
+		if !o.Main && o.PID != b.PID && ago >= 0 && ago <= within {
+			return kill
+		}
+	}
+	return nil
 }
 
 // childGone words the end of a worker by the kernel's word, and by who killed it

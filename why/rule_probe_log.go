@@ -113,7 +113,7 @@ func (p *probing) inLogs(fits func(string) bool) (at *fact.Fact, line string) {
 		if run == nil {
 			continue
 		}
-		for _, f := range slices.Backward(run.Looks) {
+		for _, f := range slices.Backward(run.Decided().Looks) {
 			for _, line := range slices.Backward(history.SaidSince(f, p.since().Add(-saidOnce))) {
 				if fits(line) {
 					return f, line

@@ -17,7 +17,7 @@ const speaksLasts = 10 * time.Minute
 // speaks is the newest hello of this probe that was answered.
 func (p *probing) speaks() (*fact.Fact, fact.AskedAgain) {
 	for _, r := range slices.Backward(p.h.Runs(p.run.Container)) {
-		for _, f := range slices.Backward(r.Again) {
+		for _, f := range slices.Backward(r.Decided().Again) {
 			b := fact.Of[fact.AskedAgain](f)
 			if b.Probe == p.kind && b.Speaks != "" && f.When().After(p.from.Add(-speaksLasts)) && !f.When().After(p.until.Add(p.period())) {
 				return f, b

@@ -16,7 +16,7 @@ import (
 
 // probeSlowStart: killed before it ever was healthy, and still starting.
 func probeSlowStart(p *probing) *finding {
-	if p.kind == fact.Readiness && !p.clientRefused() && (p.mode != refused && p.mode != silent || !p.tellsProgress() && p.begun() == "") || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
+	if p.kind == fact.Readiness && !p.clientRefused() && (p.mode != refused && p.mode != silent || !p.tellsProgress() && p.begun() == "" && !p.tookLonger()) || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
 		return nil
 	}
 	given := p.until.Sub(p.run.Started.When())
@@ -53,7 +53,7 @@ func probeSlowStart(p *probing) *finding {
 		return f
 	}
 	at, look, ok := p.look()
-	if ok && p.up(look) {
+	if ok && p.up(look) && !p.tookLonger() {
 		return f
 	}
 	if said := p.begun(); said != "" {
@@ -64,7 +64,7 @@ func probeSlowStart(p *probing) *finding {
 		f.weight = fair
 		f.text = fmt.Sprintf("Container %s was given too little time to start: it was ended %s after its start, because %s had not succeeded.", p.run.Container, prose.Span(given), p.what())
 	}
-	if took := p.h.timeToHealth(p.run.Container, p.kind); took > given {
+	if took := p.othersTook(); took > given {
 		f.weight = strong
 		f.because = append(f.because, fmt.Sprintf("Another run needed %s.", prose.Span(took)))
 	} else if p.comingUp() && p.cameUpElsewhen() {
@@ -88,6 +88,11 @@ func probeSlowStart(p *probing) *finding {
 		f.fixes = append(f.fixes, p.h.limitsFix("or raise the CPU limit of container "+p.run.Container))
 	}
 	return f
+}
+
+// tookLonger says whether another run needed longer until the probe first succeeded than this one has had.
+func (p *probing) tookLonger() bool {
+	return p.run.Started != nil && p.othersTook() > p.until.Sub(p.run.Started.When())
 }
 
 // needs is how long a start may take that was ended after some time: twice that, or, where its log says how much of
@@ -114,7 +119,7 @@ func (p *probing) progressLately() (said string, before bool) {
 		return said, false
 	}
 	runs := p.h.Runs(p.run.Container)
-	n := slices.Index(runs, p.run)
+	n := p.place(runs)
 	if n < 1 || runs[n-1].Kill == nil || runs[n-1].Exit == nil || runs[n-1].Started == nil || p.run.Started == nil {
 		return "", false
 	}
@@ -295,7 +300,7 @@ func workWords(look fact.Looked) string {
 func (p *probing) cameUpElsewhen() bool {
 	for _, r := range p.h.Runs(p.run.Container) {
 		for _, f := range r.Probes {
-			if b := fact.Of[fact.Probed](f); r != p.run && b.Probe == p.kind && !bad(b) {
+			if b := fact.Of[fact.Probed](f); r.Attempt != p.run.Attempt && b.Probe == p.kind && !bad(b) {
 				return true
 			}
 		}
@@ -303,18 +308,18 @@ func (p *probing) cameUpElsewhen() bool {
 	return false
 }
 
-// timeToHealth is the longest time that a run took from its start to the first
-// success of a probe; 0 when none did.
-func (h *inquiry) timeToHealth(container string, kind fact.ProbeKind) time.Duration {
+// othersTook is the longest time that another run took from its start to the first
+// success of the probe; 0 when none did.
+func (p *probing) othersTook() time.Duration {
 	var longest time.Duration
-	for _, r := range h.Runs(container) {
-		if r.Started == nil {
+	for _, r := range p.h.Runs(p.run.Container) {
+		if r.Started == nil || r.Attempt == p.run.Attempt {
 			continue
 		}
 		failedFirst := false
 		for _, f := range r.Probes {
 			b := fact.Of[fact.Probed](f)
-			if b.Probe != kind {
+			if b.Probe != p.kind {
 				continue
 			}
 			if bad(b) {

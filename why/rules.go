@@ -52,7 +52,7 @@ func init() { // the rules ask for others' findings by this list
 	fails("mesh-sidecar", either(probeSidecarSaid, probeSidecarAnswered, probeNoSidecar, allSeen(probeNotRewritten)))
 	fails("answers-late", either(probeAnswersAfterTimeout, probeAnswersLate, probeFinishesLate), stalling...)
 	fails("hang", either(probeNeverAnswers, probeHang), append([]string{"waits-for-dependency", "network-blocked", "child-ended", "takes-no-more", "probe-protocol", "probe-worker-late", "probe-slow-start"}, stalling...)...)
-	fails("probe-command", either(probeImpossible, allSeen(either(probeCommandLacks, probeCommandFails, probeCommandVariable, probeCommandNoLogin, probeCommandItself, probeCommandFilter)), probeCommandLate), "hang")
+	fails("probe-command", either(probeImpossible, probeCommandOutlives, allSeen(either(probeCommandLacks, probeCommandFails, probeCommandVariable, probeCommandNoLogin, probeCommandItself, probeCommandFilter)), probeCommandLate), "hang")
 	fails("probe-path", allSeen(either(probePath, probeWantsLogin, probeUnknownService)), "probe-not-deployed")
 	fails("probe-protocol", allSeen(either(probeSpeaksOtherwise, probeWrongProtocol, probeProtocolSaid, probeRedirected)))
 	fails("child-oom", probeChildOOM)

@@ -125,6 +125,70 @@ func (r *Run) LastSaid(since time.Time) []string {
 	return lines
 }
 
+// Decided returns the run as it was when the node decided to end it, without what was seen only after that: it tells of
+// the end, not of what led to it. What an attempt of before led to looks for its reason and belongs to it, however late it
+// is seen; of what was said there the lines of after the decision are left out. A run that nobody ordered to end is
+// returned as it is.
+func (r *Run) Decided() *Run {
+	if r.Kill == nil {
+		return r
+	}
+	end, cut := r.decidedAt(), *r
+	before := func(f *fact.Fact) bool {
+		return !f.When().After(end) || r.ledTo(f, end) || fact.Of[fact.ProcessEnded](f).Main // which says what it was
+	}
+	cut.Probes, cut.Again, cut.Looks, cut.Ended = kept(r.Probes, before), kept(r.Again, before), nil, kept(r.Ended, before)
+	for _, f := range kept(r.Looks, before) {
+		cut.Looks = append(cut.Looks, saidUntil(f, end))
+	}
+	return &cut
+}
+
+// decidedAt is when the node decided to end a run. An event that Kubernetes folds may have the time of an earlier run's
+// decision: one that is older than the grace period allows is taken for made at the end.
+func (r *Run) decidedAt() time.Time {
+	grace := time.Duration(fact.Of[fact.Kill](r.Kill).GraceSeconds) * time.Second
+	if r.Exit != nil && r.Exit.When().Sub(r.Kill.Seen) > grace+follows {
+		return r.Exit.When()
+	}
+	return r.Kill.Seen
+}
+
+// ledTo reports whether a fact was sought for an attempt that was seen before a time.
+func (r *Run) ledTo(f *fact.Fact, end time.Time) bool {
+	return slices.ContainsFunc(f.Because, func(id fact.ID) bool {
+		return slices.ContainsFunc(r.Probes, func(p *fact.Fact) bool { return p.ID == id && !p.Seen.After(end) })
+	})
+}
+
+// kept returns those that are to be kept: the slice itself where all are.
+func kept(all []*fact.Fact, keep func(*fact.Fact) bool) []*fact.Fact {
+	i := slices.IndexFunc(all, func(f *fact.Fact) bool { return !keep(f) })
+	if i < 0 {
+		return all
+	}
+	some := slices.Clone(all[:i])
+	for _, f := range all[i+1:] {
+		if keep(f) {
+			some = append(some, f)
+		}
+	}
+	return some
+}
+
+// saidUntil returns a look without the lines that were said after a time: the look itself where it has none.
+func saidUntil(f *fact.Fact, end time.Time) *fact.Fact {
+	look := fact.Of[fact.Looked](f)
+	n := slices.IndexFunc(look.SaidAt, func(at time.Time) bool { return at.After(end) })
+	if n < 0 || len(look.SaidAt) != len(look.Said) {
+		return f
+	}
+	cut := *f
+	look.Said, look.SaidAt = look.Said[:n:n], look.SaidAt[:n:n]
+	cut.Body = look
+	return &cut
+}
+
 // FailsSince is since when a run fails as it does now: the end of its last good attempt of a probe whose newest
 // attempt is bad, or of the last that had another HTTP status than those since, where there are several; zero
 // for one that always failed so, or is well.
