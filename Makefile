@@ -409,9 +409,18 @@ FAULTS ?= 1m
 test-faults: peer front ## Kill fronts, their API server, agents and archives at random while pods end and people ask
 	@WHYLET_FAULTS=$(FAULTS) WHYLET_FRONT=$(abspath $(BIN)/whylet-front) $(GO) test -count=1 -timeout 60m ./test/faults -run '^Test(OneOfTwo|Faults)$$' -v
 
+# Kubelets of other minor versions than go.mod's, each the newest that the module proxy serves:
+# make test-observe KUBELET=1.34. Each takes minutes to build once.
+KUBELETS := v1.34.4 v1.35.4 v1.36.3 v1.38.0-beta.0
+OTHER_KUBELET = $(filter v$(KUBELET).%,$(KUBELETS))
 .PHONY: test-observe
-test-observe: build peer images observe ## A third of the scenarios beside a real kubelet, with the observing agent (10 minutes, needs root)
-	@WHYLET_OBSERVE=1 $(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestObserve' -v
+test-observe: build peer images observe ## A third of the scenarios beside a real kubelet, of another minor version by KUBELET=1.34, with the observing agent (10 minutes, needs root)
+	@case "$(KUBELET)" in "" | 1.$(KUBERNETES_MINOR)) kubelet= ;; *)
+		[ -n "$(OTHER_KUBELET)" ] || { echo "KUBELET=$(KUBELET) is none of 1.$(KUBERNETES_MINOR) $(KUBELETS)" >&2; exit 2; }
+		kubelet=$(CURDIR)/$(BIN)/kubelets/$(OTHER_KUBELET)/kubelet
+		[ -x $$kubelet ] || ./tools/kubelet $(OTHER_KUBELET) $$kubelet ;;
+	esac
+	WHYLET_KUBELET=$$kubelet WHYLET_OBSERVE=1 $(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestObserve' -v
 
 .PHONY: test-systemd
 test-systemd: build peer images observe ## A real kubelet and the agent under systemd on cgroup v2, in an emulated machine (half an hour on a calm machine, needs root and apt-get)

@@ -5,10 +5,9 @@
 //
 // The real stack is etcd, kube-apiserver, kube-controller-manager,
 // kube-scheduler, kubelet, containerd and runc, built by `make peer` from this
-// module's go.mod, so that both sides are of the same versions. kube-proxy and
-// CoreDNS run only where they are asked for ([Stack.ServeServices]): nothing that is compared
-// needs them. Its processes
-// live in a process and a mount namespace of their own as well. What ends them
+// module's go.mod, so that both sides are of the same versions. The kubelet alone can be
+// of another ([Binaries.Kubelet]). kube-proxy and CoreDNS run only where they are asked for
+// ([Stack.ServeServices]): nothing that is compared needs them. Its processes live in a process and a mount namespace of their own as well. What ends them
 // is the end of that namespace's first process, and with them go their mounts,
 // also when something fails half way. Only cgroups are the machine's; the
 // real kubelet gets a root of its own there, so that it never meets Whylet's.

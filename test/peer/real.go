@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,7 +142,11 @@ func (r *real) start(name string, args ...string) error {
 }
 
 func (r *real) command(name string, args ...string) *exec.Cmd {
-	cmd := r.program(filepath.Join(r.bin.Peer, name), args...)
+	path := filepath.Join(r.bin.Peer, name)
+	if name == "kubelet" {
+		path = cmp.Or(r.bin.Kubelet, path)
+	}
+	cmd := r.program(path, args...)
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(r.bin.Whylet, "libexec")+":"+os.Getenv("PATH"))
 	return cmd
 }

@@ -27,6 +27,9 @@ type Binaries struct {
 	Whylet string
 	// Peer is the folder of `make peer`: kubelet, kube-apiserver and so on.
 	Peer string
+	// Kubelet is the real stack's kubelet; by default Peer's. Another version than the control plane's
+	// runs beside it as far as Kubernetes' version skew policy goes.
+	Kubelet string
 	// Images is the folder of the image archives that are loaded; by default Whylet/images.
 	Images string
 	// Runtime is what runs the real stack's containers; by default Peer's containerd.
@@ -34,7 +37,7 @@ type Binaries struct {
 }
 
 // FindBinaries reads WHYLET_E2E_BIN and WHYLET_PEER_BIN, by default bin and
-// bin/peer below root, the module's folder.
+// bin/peer below root, the module's folder, and WHYLET_KUBELET, a kubelet to run in place of the peer's.
 func FindBinaries(root string) (Binaries, error) {
 	find := func(variable, fallback, need, target string) (string, error) {
 		dir := os.Getenv(variable)
@@ -55,7 +58,7 @@ func FindBinaries(root string) (Binaries, error) {
 		return Binaries{}, err
 	}
 	real, err := find("WHYLET_PEER_BIN", filepath.Join("bin", "peer"), "kubelet", "make peer")
-	return Binaries{Whylet: ours, Peer: real}, err
+	return Binaries{Whylet: ours, Peer: real, Kubelet: os.Getenv("WHYLET_KUBELET")}, err
 }
 
 // Stack is a running cluster of one node.

@@ -57,28 +57,30 @@ func playAll(t *testing.T, s *Suite, all []Scenario, end func(*Scenario) bool) {
 	}
 }
 
-// tally counts how many results are right, and wrong.
+// tally counts results by their grades.
 type tally struct {
-	mu                sync.Mutex
-	all, right, wrong int
+	mu     sync.Mutex
+	all    int
+	grades map[Grade]int
 }
 
 func (y *tally) take(t *testing.T, r Result) {
 	t.Helper()
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	if y.all++; graded(t, r) {
-		y.right++
+	if y.grades == nil {
+		y.grades = map[Grade]int{}
 	}
-	if r.Grade == Wrong {
-		y.wrong++
-	}
+	y.all++
+	y.grades[r.Grade]++
+	graded(t, r)
 }
 
-func (y *tally) share() float64 { return float64(y.right) / float64(y.all) }
+// share is that of the right ones.
+func (y *tally) share() float64 { return float64(y.grades[Right]+y.grades[Beside]) / float64(y.all) }
 
 func (y *tally) String() string {
-	return fmt.Sprintf("of %d %d are answered rightly, %d wrongly", y.all, y.right, y.wrong)
+	return fmt.Sprintf("of %d %d are answered rightly, %d partly, %d with unknown, %d wrongly", y.all, y.grades[Right]+y.grades[Beside], y.grades[Part], y.grades[Unknown], y.grades[Wrong])
 }
 
 // endedBefore says whether a scenario is about what was over, and takes no processor from the
@@ -113,7 +115,7 @@ func installedLate(t *testing.T, s *Suite, all []Scenario) {
 	}
 	var y tally
 	SideBySide(len(all), len(all), func(i int) { y.take(t, s.one(t.Context(), &all[i], Installed, nil)[0]) })
-	if t.Log("installed afterwards,", y.String()); y.share() < leastLater || y.wrong > mostWrongLater {
+	if t.Log("installed afterwards,", y.String()); y.share() < leastLater || y.grades[Wrong] > mostWrongLater {
 		t.Errorf("installed afterwards, %s, %.0f %%", y.String(), 100*y.share())
 	}
 }
