@@ -37,9 +37,9 @@ type Word struct {
 	Ranked   []types.NamespacedName
 }
 
-// What the log of kubelet says at which verbosity is no API. These messages are those
-// of 1.33 to 1.36; pkg/kubelet/prober/prober.go, kuberuntime_container.go,
-// kuberuntime_manager.go and eviction_manager.go.
+// What the log of kubelet says at which verbosity is no API. 1.34 to 1.38 log the same messages with
+// the same keys; testdata has a record of each by version (pkg/kubelet/prober/prober.go,
+// kuberuntime_container.go, kuberuntime_manager.go and eviction_manager.go).
 const (
 	lineProbeFailed  = "Probe failed"                          // -v=1
 	lineProbeErrored = "Probe errored"                         // -v=1

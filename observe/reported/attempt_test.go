@@ -28,6 +28,9 @@ func TestWhatKubeletSaysOfAnAttempt(t *testing.T) {
 		{nil, `Get "http://10.86.0.6:8080/": read tcp 10.86.0.1:4->10.86.0.6:8080: read: connection reset by peer`, 0, "ECONNRESET", false, "10.86.0.6:8080"},
 		{exec, `command timed out: "sleep 5" timed out after 1s`, 0, "", true, ""},
 		{grpc, `timeout: failed to connect service "10.86.0.6:5000" within 1s: context deadline exceeded`, 0, "", true, ""},
+		// kubelet 1.38 no longer dials until its patience ends
+		{grpc, `error: failed to connect service at "10.86.0.6:5000": connection error: desc = "transport: Error while dialing: dial tcp 10.86.0.6:5000: connect: connection refused"`, 0, "ECONNREFUSED", false, ""},
+		{grpc, `timeout: health rpc did not complete within 1s`, 0, "", true, ""},
 		{grpc, `service unhealthy (responded with "NOT_SERVING")`, 0, "", false, ""},
 	} {
 		b := Attempt(fact.Liveness, c.spec, c.said, false)

@@ -58,5 +58,5 @@ func Waiting(image string, w *v1.ContainerStateWaiting) fact.Observed {
 
 // Kubelets are the conditions that kubelet owns (pkg/kubelet/types/pod_status.go).
 var Kubelets = []v1.PodConditionType{
-	v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodReadyToStartContainers, v1.PodResizePending, v1.PodResizeInProgress,
+	v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodReadyToStartContainers, v1.PodResizePending, v1.PodResizeInProgress, v1.AllContainersRestarting,
 }
