@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"whylet.dev/whylet/test/requests"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/ask"
 )
@@ -57,10 +58,15 @@ func TestIncidents(t *testing.T) {
 
 func (i *incident) answer(t *testing.T) *answer.Answer {
 	t.Helper()
-	from, err := ask.Recorded(i.made, false, ask.Options{Namespace: "shop"})
+	from, count, err := requests.Counted(i.made, false)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() {
+		for _, fault := range count.Faults() {
+			t.Error(fault)
+		}
+	}()
 	targets, err := ask.ParseTargets(i.want["ask"], false)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package ask
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -74,13 +73,7 @@ func (q *question) aboutPod(reason string) fromapi.Asked {
 
 // eventsOf are the events about a pod; none where they may not be read.
 func (q *question) eventsOf(ctx context.Context, pod *v1.Pod) []v1.Event {
-	list, err := q.client.CoreV1().Events(pod.Namespace).List(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(pod.UID)).String(),
-	})
-	if err != nil {
-		return nil
-	}
-	return list.Items
+	return q.events(ctx, pod.Namespace, fields.Set{"involvedObject.uid": string(pod.UID)})
 }
 
 // eventsOfMakers are those about the controller of a pod, and about its Deployment.
@@ -94,17 +87,13 @@ func (q *question) eventsOfMakers(ctx context.Context, pod *v1.Pod) (all []v1.Ev
 		names = append(names, name)
 	}
 	for _, name := range names {
-		list, err := q.client.CoreV1().Events(pod.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.name", name).String()})
-		if err == nil {
-			all = append(all, list.Items...)
-		}
+		all = append(all, q.events(ctx, pod.Namespace, fields.Set{"involvedObject.name": name})...)
 	}
 	return all
 }
 
 // changed is when the ConfigMaps that a pod reads were changed last; one that may not be
-// read is left out, and so are all of a pod that is well. Only what is known of the objects
-// is asked for, and not what is in them.
+// read is left out, and so are all of a pod that is well.
 func (q *question) changed(ctx context.Context, pod *v1.Pod) map[string]time.Time {
 	if settled(pod) {
 		return map[string]time.Time{}
@@ -119,10 +108,8 @@ func (q *question) configChanges(ctx context.Context, pod *v1.Pod) map[string]ti
 		return all
 	}
 	for _, name := range fromapi.ConfigMaps(pod) {
-		raw, err := q.client.CoreV1().RESTClient().Get().Namespace(pod.Namespace).Resource("configmaps").Name(name).
-			SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").Do(ctx).Raw()
-		var of metav1.PartialObjectMetadata
-		if err != nil || json.Unmarshal(raw, &of) != nil {
+		of, err := oneOf[v1.ConfigMap](ctx, q, pod.Namespace, name)
+		if err != nil {
 			continue
 		}
 		for _, f := range of.ManagedFields {
@@ -153,7 +140,7 @@ func (q *question) images(ctx context.Context, pod *v1.Pod) []v1.ContainerImage 
 	if !slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), waits) {
 		return nil
 	}
-	node, err := q.client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
+	node, err := oneOf[v1.Node](ctx, q, "", pod.Spec.NodeName)
 	if err != nil {
 		return nil
 	}
@@ -226,7 +213,10 @@ func logTail(ctx context.Context, client kubernetes.Interface, pod *v1.Pod, cont
 
 // lines returns the parsed tail of a log; ok is false if it cannot be read.
 func (q *question) lines(ctx context.Context, pod *v1.Pod, container string, previous bool, lines, most int64) ([]fromapi.Line, bool) {
-	raw, err := logTail(ctx, q.client, pod, container, previous, lines, most)
+	key := fmt.Sprint("log ", pod.Namespace, "/", pod.Name, " ", container, previous, lines, most)
+	raw, err := once(q.read, key, func() ([]byte, error) {
+		return logTail(ctx, q.client, pod, container, previous, lines, most)
+	})
 	// A log that is gone is answered for with these words in its place (kubelet,
 	// kuberuntime_container.go, GetContainerLogs).
 	if err != nil || strings.HasPrefix(string(raw), "unable to retrieve container logs for ") {

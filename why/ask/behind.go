@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -109,7 +110,7 @@ func (q *question) members(ctx context.Context, of answer.Subject) []string {
 	case "cronjob":
 		return nil // those of its newest job are told of
 	case "service":
-		service, err := q.client.CoreV1().Services(q.space).Get(ctx, of.Name, metav1.GetOptions{})
+		service, err := oneOf[v1.Service](ctx, q, q.space, of.Name)
 		if err != nil || len(service.Spec.Selector) == 0 {
 			return nil
 		}
@@ -121,14 +122,14 @@ func (q *question) members(ctx context.Context, of answer.Subject) []string {
 		}
 		selector = b.selector
 	}
-	list, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(selector)})
+	pods, err := someOf[v1.Pod](ctx, q, q.space, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(selector)})
 	if err != nil {
 		return nil
 	}
 	var names []string
-	for i := range list.Items {
-		if list.Items[i].Spec.NodeName != "" {
-			names = append(names, list.Items[i].Name)
+	for i := range pods {
+		if pods[i].Spec.NodeName != "" {
+			names = append(names, pods[i].Name)
 		}
 	}
 	return names
@@ -174,7 +175,7 @@ func (q *question) podPart(ctx context.Context, about serve.Question) (Part, err
 
 // podFacts finds the node that remembers a pod, and fetches what it does.
 func (q *question) podFacts(ctx context.Context, about serve.Question) (raw []byte, node string, err error) {
-	pod, err := q.client.CoreV1().Pods(q.space).Get(ctx, about.Name, metav1.GetOptions{})
+	pod, err := oneOf[v1.Pod](ctx, q, q.space, about.Name)
 	switch {
 	case err == nil && pod.Spec.NodeName == "":
 		return nil, "", fmt.Errorf("pod %s/%s has no node yet, so nothing was recorded of it", q.space, about.Name)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -71,10 +72,8 @@ type question struct {
 	top   bool   // it was asked about what stands for several, whose waiting is followed
 	nodes func() []v1.Node
 	alone func() bool
-	// policies are the NetworkPolicies that were read for it.
-	policies *policyReader
-	// deaf are the nodes on which nobody answers, each with the error; nil where each question is put to them.
-	deaf *sync.Map
+	// read is what was read for it.
+	read *snapshot
 	// given are the answers about pods that a question about everything has already; nil for other questions.
 	given map[types.UID]answer.Answer
 	// unpacked and taken are the bytes and the number of facts that a front has of it.
@@ -85,18 +84,15 @@ type question struct {
 // is over.
 func (c *Cluster) begin(ctx context.Context, space string) (*question, context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.Whole)
-	q := &question{Cluster: c, space: space}
+	q := &question{Cluster: c, space: space, read: newSnapshot()}
 	if space == "" {
 		q.space = c.options.Namespace
 	}
 	// The nodes that a pod without one could have; none where they may not be read. Many
 	// pods may wait.
 	q.nodes = sync.OnceValue(func() []v1.Node {
-		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-		if err != nil {
-			return nil
-		}
-		return list.Items
+		all, _ := allOf[v1.Node](ctx, q, "")
+		return all
 	})
 	// Whether the cluster has one node only; false where that is not told.
 	q.alone = sync.OnceValue(func() bool {
@@ -104,11 +100,9 @@ func (c *Cluster) begin(ctx context.Context, space string) (*question, context.C
 			nodes, err := c.options.Front.Nodes(ctx)
 			return err == nil && len(nodes) == 1
 		}
-		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 2})
-		return err == nil && len(list.Items) == 1
+		list, err := q.listOnce(ctx, kindFor[v1.Node](), "", metav1.ListOptions{Limit: 2})
+		return err == nil && len(items[v1.Node](list)) == 1
 	})
-	q.policies = &policyReader{policies: map[string]func() policyList{}, labels: map[string]func() map[string]string{}}
-	q.policies.kinds = sync.OnceValue(func() []otherPolicy { return c.readOtherPolicies(ctx) })
 	return q, ctx, cancel
 }
 
@@ -147,7 +141,7 @@ func (q *question) answers(ctx context.Context, t Target) ([]answer.Answer, erro
 		}
 		return all, q.orMeant(ctx, t, err)
 	}
-	pod, err := q.client.CoreV1().Pods(q.space).Get(ctx, t.Name, metav1.GetOptions{})
+	pod, err := oneOf[v1.Pod](ctx, q, q.space, t.Name)
 	if apierrors.IsNotFound(err) {
 		return q.departed(ctx, t.Name)
 	}
@@ -196,7 +190,7 @@ func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) 
 		err = fmt.Errorf("it speaks of another pod, %s/%s", a.Subject.Namespace, a.Subject.Name)
 	}
 	if err != nil {
-		node, nodeErr := q.client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
+		node, nodeErr := oneOf[v1.Node](ctx, q, "", pod.Spec.NodeName)
 		if nodeErr == nil || apierrors.IsNotFound(nodeErr) {
 			if lost, ok := cluster.NodeLostAnswer(pod, node, q.now()); ok {
 				return lost, nil
@@ -231,21 +225,16 @@ func (q *question) storage(ctx context.Context, pod *v1.Pod) (s cluster.Storage)
 	if len(cluster.ClaimNames(pod)) == 0 {
 		return s
 	}
-	if claims, err := q.client.CoreV1().PersistentVolumeClaims(pod.Namespace).List(ctx, metav1.ListOptions{}); err == nil && !isPartial(claims.ListMeta) {
-		s.Claims = claims
+	if claims, err := allOf[v1.PersistentVolumeClaim](ctx, q, pod.Namespace); err == nil && !isPartial[v1.PersistentVolumeClaim](q, pod.Namespace) {
+		s.Claims = &v1.PersistentVolumeClaimList{Items: claims}
 	}
-	if classes, err := q.client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{}); err == nil && !isPartial(classes.ListMeta) {
-		s.Classes = classes
+	if classes, err := allOf[storagev1.StorageClass](ctx, q, ""); err == nil && !isPartial[storagev1.StorageClass](q, "") {
+		s.Classes = &storagev1.StorageClassList{Items: classes}
 	}
-	if volumes, err := q.client.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{}); err == nil && !isPartial(volumes.ListMeta) {
-		s.Volumes = volumes
+	if volumes, err := allOf[v1.PersistentVolume](ctx, q, ""); err == nil && !isPartial[v1.PersistentVolume](q, "") {
+		s.Volumes = &v1.PersistentVolumeList{Items: volumes}
 	}
 	return s
-}
-
-// isPartial reports whether a list lacks objects, as one of a dump may. An object that it lacks may exist.
-func isPartial(list metav1.ListMeta) bool {
-	return list.RemainingItemCount != nil && *list.RemainingItemCount > 0
 }
 
 // All asks every node about all its pods, and adds those without a node.

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why/answer"
@@ -40,11 +41,11 @@ func (q *question) beside(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 // fellows are the other pods of a workload, and what the nodes of those say that do not
 // look well.
 func (q *question) fellows(ctx context.Context, pod *v1.Pod, workload common.Maker) ([]v1.Pod, []answer.Answer) {
-	list, err := q.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	pods, err := allOf[v1.Pod](ctx, q, pod.Namespace)
 	if err != nil {
 		return nil, nil
 	}
-	others := slices.DeleteFunc(list.Items, func(p v1.Pod) bool {
+	others := slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool {
 		return p.UID == pod.UID || p.DeletionTimestamp != nil || common.MakerOf(&p).Workload() != workload
 	})
 	var unwell []v1.Pod
@@ -189,11 +190,20 @@ type directory struct {
 	services []v1.Service
 	names    map[string]bool   // of Services
 	known    map[string]string // by address
-	asked    int
 }
 
-// mostAsked is of how many addresses that no Service has the pods are looked for.
-const mostAsked = 5
+// mostAsked is of how many addresses that no Service has the pods are looked for, where those were not listed.
+const mostAsked = 3
+
+// withAddress returns the pods of a namespace, "" for all, that have an address.
+func (q *question) withAddress(ctx context.Context, space, ip string) []v1.Pod {
+	_, listed := has[runtime.Object](q.read, listKey(kindFor[v1.Pod](), space, metav1.ListOptions{}))
+	if !listed && !q.read.allowsOnce("addresses", space+" "+ip, mostAsked) {
+		return nil
+	}
+	pods, _ := someOf[v1.Pod](ctx, q, space, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String()})
+	return slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool { return p.Status.PodIP != ip })
+}
 
 // directory reads the Services that the asker may see.
 func (q *question) directory(ctx context.Context) *directory {
@@ -201,11 +211,7 @@ func (q *question) directory(ctx context.Context) *directory {
 	if !q.options.Within && q.options.Front != nil {
 		d.space = metav1.NamespaceAll
 	}
-	list, err := q.client.CoreV1().Services(d.space).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		return d
-	}
-	d.services = list.Items
+	d.services, _ = allOf[v1.Service](ctx, q, d.space)
 	for i := range d.services {
 		s := &d.services[i]
 		name := s.Namespace + "/" + s.Name
@@ -220,18 +226,14 @@ func (q *question) directory(ctx context.Context) *directory {
 // address is the Service that has an address, or that leads to the pod that has it, or the
 // pod; empty where none does.
 func (d *directory) address(ctx context.Context, ip string) string {
-	if name, ok := d.known[ip]; ok || d.asked == mostAsked {
+	if name, ok := d.known[ip]; ok {
 		return name
 	}
-	d.asked++
 	d.known[ip] = ""
-	list, err := d.client.CoreV1().Pods(d.space).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String()})
-	if err != nil {
-		return ""
-	}
-	for i := range list.Items {
-		p := &list.Items[i]
-		if p.Status.PodIP != ip || p.Spec.HostNetwork {
+	pods := d.withAddress(ctx, d.space, ip)
+	for i := range pods {
+		p := &pods[i]
+		if p.Spec.HostNetwork {
 			continue
 		}
 		d.known[ip] = p.Namespace + "/" + p.Name

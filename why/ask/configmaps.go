@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
@@ -32,7 +31,7 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 				continue
 			}
 			left--
-			pod, err := q.client.CoreV1().Pods(space).Get(ctx, name, metav1.GetOptions{})
+			pod, err := oneOf[v1.Pod](ctx, q, space, name)
 			if err != nil {
 				continue
 			}
@@ -70,6 +69,9 @@ func blamed(a *answer.Answer, j int) (space, name string) {
 	return space, name
 }
 
+// mostConfigMaps is how many ConfigMaps are read for one question.
+const mostConfigMaps = 100
+
 // configMaps are those that configure a pod; what may not be read is left out. At a door there are
 // none.
 func (q *question) configMaps(ctx context.Context, pod *v1.Pod) []v1.ConfigMap {
@@ -78,7 +80,10 @@ func (q *question) configMaps(ctx context.Context, pod *v1.Pod) []v1.ConfigMap {
 	}
 	var all []v1.ConfigMap
 	for _, name := range cluster.ConfigMaps(pod) {
-		if c, err := q.client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
+		if !q.read.allowsOnce("ConfigMaps", pod.Namespace+"/"+name, mostConfigMaps) {
+			continue
+		}
+		if c, err := oneOf[v1.ConfigMap](ctx, q, pod.Namespace, name); err == nil {
 			all = append(all, *c)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
@@ -37,12 +36,12 @@ func (f *follower) copies(ctx context.Context, p place, service *v1.Service, pod
 	if said {
 		because = "is said to lack others that have a copy"
 	}
-	list, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
 	if err != nil {
 		return nil
 	}
-	for i := range list.Items {
-		c := &list.Items[i]
+	for i := range pods {
+		c := &pods[i]
 		if c.UID == pod.UID || f.seen[c.UID] || cluster.LooksWell(c) || !kubectl.Related(c, pod) && !f.copiesFrom(ctx, c, pod, service) {
 			continue
 		}
@@ -63,14 +62,14 @@ func (f *follower) copies(ctx context.Context, p place, service *v1.Service, pod
 // copiesGone is the hop to the first pod of a StatefulSet that has none any more, and whose pods
 // are to have a copy of what another has.
 func (f *follower) copiesGone(ctx context.Context, pod *v1.Pod, service *v1.Service) []answer.Hop {
-	sets, err := f.client.AppsV1().StatefulSets(pod.Namespace).List(ctx, metav1.ListOptions{})
+	sets, err := allOf[appsv1.StatefulSet](ctx, f.question, pod.Namespace)
 	if err != nil {
 		return nil
 	}
 	inside := *f.question
 	inside.space, inside.look = pod.Namespace, false
-	for i := range sets.Items {
-		set := &sets.Items[i]
+	for i := range sets {
+		set := &sets[i]
 		c := copyOf(set)
 		if first, end := cluster.Ordinals(set); first < end || !f.copiesFrom(ctx, c, pod, service) {
 			continue

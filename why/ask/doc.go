@@ -14,7 +14,7 @@
 //	nearer.go    what a front did not hear, asked directly
 //	nodes.go     the way of a question to a node
 //	everything.go  everything at once, by the nodes; standing.go, by what a front was told
-//	survey.go    what is wrong beside pods; snapshot.go, objects that are read once for all; left.go,
+//	survey.go    what is wrong beside pods; snapshot.go, what one question reads; left.go,
 //	             pods that went lately
 //	api.go       what the API server shows, where nobody on a node can be asked
 //	follow.go    from a pod that waits to the one that is waited for; whose.go, whose an

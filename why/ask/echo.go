@@ -7,7 +7,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
@@ -71,14 +70,14 @@ func (f *follower) echoes(ctx context.Context, pod *v1.Pod, k asker) []heard {
 	if len(k.said) == 0 {
 		return nil
 	}
-	pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
 	if err != nil {
 		return nil
 	}
 	var all []heard
 	looked := 0
 	for _, p := range f.configured(ctx, pod) {
-		behind := cluster.Selected(p.service, pods.Items)
+		behind := cluster.Selected(p.service, pods)
 		for i := range behind {
 			other := &behind[i]
 			if looked == mostEchoes || f.path[other.UID] || !cluster.LooksWell(other) {
@@ -130,7 +129,7 @@ func (f *follower) saysMeanwhile(ctx context.Context, pod *v1.Pod, a *answer.Ans
 	if !cluster.WasAnswered(a, a.Verdicts[i]) {
 		return false
 	}
-	pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
 	if err != nil {
 		return false
 	}
@@ -138,7 +137,7 @@ func (f *follower) saysMeanwhile(ctx context.Context, pod *v1.Pod, a *answer.Ans
 	var says answer.Complaint
 	looked := 0
 	for _, service := range f.asked(ctx, pod, a) {
-		behind := cluster.Selected(service, pods.Items)
+		behind := cluster.Selected(service, pods)
 		for n := range behind {
 			other := &behind[n]
 			if looked == mostEchoes || other.UID == pod.UID || !cluster.LooksWell(other) {
@@ -233,14 +232,14 @@ func sharesWork(h heard, said []string, k asker, since time.Time) (by place, bec
 
 // askTheSame are the pods whose configuration names a Service that a pod's names, too.
 func (f *follower) askTheSame(ctx context.Context, pod *v1.Pod, k asker) []heard {
-	pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
 	if err != nil {
 		return nil
 	}
 	asked := f.configured(ctx, pod)
 	var all []heard
-	for i := range pods.Items {
-		p := &pods.Items[i]
+	for i := range pods {
+		p := &pods[i]
 		if len(all) == mostEchoes || p.UID == pod.UID || cluster.CalledLike(p) == cluster.CalledLike(pod) {
 			continue
 		}

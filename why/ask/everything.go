@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,10 +25,6 @@ func (q *question) everything(ctx context.Context) ([]answer.Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
-	if q, err = q.within(l); err != nil {
-		return nil, err
-	}
-	q.deaf = &sync.Map{}
 	var waiting, pods []v1.Pod
 	on := map[string][]v1.Pod{}
 	for _, p := range itemsOf[v1.Pod](l, "pod") {

@@ -9,7 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why/answer"
@@ -81,7 +80,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 			cluster.Lead(a, i, hops, f.likely)
 			f.call(ctx, pod, a, i)
 			f.ordinal(ctx, &a.Verdicts[i])
-			f.unsure(&a.Verdicts[i])
+			f.unsure(ctx, &a.Verdicts[i])
 			cluster.Share(a, i, hops, f.likely)
 			continue
 		}
@@ -107,7 +106,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		case cluster.Plain(v):
 			f.asks(ctx, pod, a, i)
 		}
-		f.unsure(&a.Verdicts[i])
+		f.unsure(ctx, &a.Verdicts[i])
 	}
 }
 
@@ -311,7 +310,7 @@ func (f *follower) absent(ctx context.Context, p place, service *v1.Service) []a
 	if first, _, _ := strings.Cut(domain, "."); service.Spec.ClusterIP != v1.ClusterIPNone || first != service.Name {
 		return nil
 	}
-	pod, err := f.client.CoreV1().Pods(service.Namespace).Get(ctx, name, metav1.GetOptions{})
+	pod, err := oneOf[v1.Pod](ctx, f.question, service.Namespace, name)
 	if err == nil && cluster.NoSuchHost(p.Said) {
 		return cluster.NoNameBelow(pod, service, byPlace(p, service.Namespace+"/"+service.Name))
 	}
@@ -331,11 +330,11 @@ func (f *follower) absent(ctx context.Context, p place, service *v1.Service) []a
 // behind looks at a Service and the pods behind it.
 func (f *follower) behind(ctx context.Context, p place, service *v1.Service, left int) way {
 	name := service.Namespace + "/" + service.Name
-	pods, err := f.client.CoreV1().Pods(service.Namespace).List(ctx, metav1.ListOptions{})
+	pods, err := allOf[v1.Pod](ctx, f.question, service.Namespace)
 	if err != nil {
 		return way{}
 	}
-	selected := cluster.Selected(service, pods.Items)
+	selected := cluster.Selected(service, pods)
 	if len(selected) == 0 {
 		inside := *f.question
 		inside.space = service.Namespace
@@ -364,7 +363,7 @@ func (f *follower) behind(ctx context.Context, p place, service *v1.Service, lef
 		}
 	}
 	answers, _ := f.pods(ctx, selected)
-	none.hops = cluster.Deaf(service, p.port, selected, pods.Items, answers, byPlace(p, name))
+	none.hops = cluster.Deaf(service, p.port, selected, pods, answers, byPlace(p, name))
 	if len(none.hops) == 0 && p.unanswered {
 		none.hops = cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name), f.suspects.cleared())
 	}

@@ -21,12 +21,12 @@ import (
 // fromAll puts a question to every node. The answers are those of the nodes that have
 // one; the error names those that failed otherwise than by knowing nothing.
 func fromAll[T any](ctx context.Context, q *question, about serve.Question) ([]T, error) {
-	list, err := q.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	nodes, err := allOf[v1.Node](ctx, q, "")
 	if err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
-	all, errs := make([]T, len(list.Items)), make([]error, len(list.Items))
-	name := func(i int) string { return list.Items[i].Name }
+	all, errs := make([]T, len(nodes)), make([]error, len(nodes))
+	name := func(i int) string { return nodes[i].Name }
 	each(all, func(i int, _ T) { all[i], errs[i] = fromNode[T](ctx, q, name(i), about) })
 	var found []T
 	for i, err := range errs {
@@ -75,21 +75,21 @@ func (q *question) forgotten(ctx context.Context, t Target) ([]answer.Answer, er
 	if kind == "" {
 		return nil, e
 	}
-	list, err := q.client.CoreV1().Events(q.space).List(ctx, metav1.ListOptions{})
+	events, err := q.allEvents(ctx, q.space)
 	if err != nil {
 		return nil, e
 	}
-	living, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{})
+	living, err := allOf[v1.Pod](ctx, q, q.space)
 	if err != nil {
 		return nil, e
 	}
 	exists := func(name string) bool {
-		return slices.ContainsFunc(living.Items, func(p v1.Pod) bool { return p.Name == name })
+		return slices.ContainsFunc(living, func(p v1.Pod) bool { return p.Name == name })
 	}
 	itsPod := regexp.MustCompile("^" + regexp.QuoteMeta(t.Name) + podSuffix[kind] + "$")
 	var uid types.UID
 	var pod v1.Event // the newest of a pod of it
-	for _, one := range list.Items {
+	for _, one := range events {
 		switch about := one.InvolvedObject; {
 		case about.Kind == kind && about.Name == t.Name:
 			uid = about.UID
@@ -116,11 +116,11 @@ func (q *question) departedFromAPI(ctx context.Context, name string) (answer.Ans
 	if q.options.Front != nil {
 		return answer.Answer{}, false // it remembers, or there was none
 	}
-	list, err := q.client.CoreV1().Events(q.space).List(ctx, metav1.ListOptions{})
+	events, err := q.allEvents(ctx, q.space)
 	if err != nil {
 		return answer.Answer{}, false
 	}
-	return fromapi.Departed(q.space, name, list.Items, q.now(), q.aboutPod("no agent has seen the pod"))
+	return fromapi.Departed(q.space, name, events, q.now(), q.aboutPod("no agent has seen the pod"))
 }
 
 // remembered asks the front, or all nodes, about one pod that is gone.
@@ -138,14 +138,14 @@ func (q *question) notKnown(ctx context.Context, name string) *serve.NotKnownErr
 	if q.options.Within {
 		space = q.space
 	}
-	pods, err := q.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{Limit: 5000})
+	list, err := q.listOnce(ctx, kindFor[v1.Pod](), space, metav1.ListOptions{Limit: mostKept})
 	if err != nil {
 		// Who may not list everywhere may know what is in the namespace.
-		if pods, err = q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{Limit: 5000}); err != nil {
+		if list, err = q.listOnce(ctx, kindFor[v1.Pod](), q.space, metav1.ListOptions{Limit: mostKept}); err != nil {
 			return e
 		}
 	}
-	for _, p := range pods.Items {
+	for _, p := range items[v1.Pod](list) {
 		if len(e.Near) < 5 && (p.Name == name || p.Namespace == q.space && serve.Alike(p.Name, name)) {
 			e.Near = append(e.Near, p.Namespace+"/"+p.Name)
 		}

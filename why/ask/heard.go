@@ -7,7 +7,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
@@ -85,12 +84,12 @@ func (q *question) noted(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	if len(places) == 0 {
 		return
 	}
-	pods, err := q.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
-	if err != nil || isPartial(pods.ListMeta) {
+	pods, err := allOf[v1.Pod](ctx, q, pod.Namespace)
+	if err != nil || isPartial[v1.Pod](q, pod.Namespace) {
 		return
 	}
 	for _, p := range places[:min(len(places), mostPlaces)] {
-		selected := cluster.Selected(p.service, pods.Items)
+		selected := cluster.Selected(p.service, pods)
 		if len(p.service.Spec.Selector) == 0 || !cluster.Closed(p.service, selected) {
 			continue
 		}

@@ -43,13 +43,13 @@ func (s *survey) left(ctx context.Context) {
 // leftFront asks the front about pods that warnings tell of: it knows which are gone.
 func (s *survey) leftFront(ctx context.Context) {
 	warnings := fields.Set{"type": v1.EventTypeWarning, "involvedObject.kind": "Pod"}
-	list, err := s.client.CoreV1().Events(s.lists.space).List(ctx, metav1.ListOptions{FieldSelector: warnings.String(), Limit: mostKept})
+	list, err := someOf[v1.Event](ctx, s.question, s.lists.space, metav1.ListOptions{FieldSelector: warnings.String(), Limit: mostKept})
 	if err != nil {
 		return
 	}
 	var events []*v1.Event
-	for i := range list.Items {
-		events = append(events, &list.Items[i])
+	for i := range list {
+		events = append(events, &list[i])
 	}
 	told := fromapi.LeftSince(events, func(string, string) bool { return false }, s.now().Add(-leftWithin))
 	for _, one := range told[:min(len(told), mostAskedOf)] {

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
@@ -94,7 +94,7 @@ func (q *question) meant(ctx context.Context, all []answer.Answer) {
 				continue
 			}
 			left--
-			pod, err := q.client.CoreV1().Pods(space).Get(ctx, name, metav1.GetOptions{})
+			pod, err := oneOf[v1.Pod](ctx, q, space, name)
 			if err != nil {
 				continue
 			}
@@ -147,11 +147,11 @@ func registry(pod *v1.Pod, container string) string {
 func (q *question) grow(ctx context.Context, step *answer.Fix) {
 	_, key, _ := strings.Cut(step.Target, "/")
 	space, name, _ := strings.Cut(key, "/")
-	claim, err := q.client.CoreV1().PersistentVolumeClaims(space).Get(ctx, name, metav1.GetOptions{})
+	claim, err := oneOf[v1.PersistentVolumeClaim](ctx, q, space, name)
 	if err != nil || claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName == "" {
 		return
 	}
-	class, err := q.client.StorageV1().StorageClasses().Get(ctx, *claim.Spec.StorageClassName, metav1.GetOptions{})
+	class, err := oneOf[storagev1.StorageClass](ctx, q, "", *claim.Spec.StorageClassName)
 	if err != nil {
 		return
 	}
@@ -173,7 +173,7 @@ func (q *question) noService(ctx context.Context, target string) bool {
 	if kind, _ = Kind(kind); kind != "service" || !ok || space == "" || name == "" {
 		return false
 	}
-	_, err := q.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{})
+	_, err := oneOf[v1.Service](ctx, q, space, name)
 	return apierrors.IsNotFound(err)
 }
 
@@ -183,13 +183,13 @@ func (q *question) instead(ctx context.Context, pod *v1.Pod, r reference) (answe
 	keys, err := q.keysOf(ctx, pod.Namespace, r)
 	switch {
 	case apierrors.IsNotFound(err) && r.key == "":
-		if near := prose.Nearest(r.name, q.namesOf(ctx, pod.Namespace, r.kind, "")); near != "" {
+		if near := prose.Nearest(r.name, q.names(ctx, strings.ToLower(r.kind), pod.Namespace, "")); near != "" {
 			return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("use %s %s, which exists, instead of %s", r.kind, near, r.name)), true
 		}
 		if q.options.Within {
 			return answer.Fix{}, false
 		}
-		if spaces := q.namesOf(ctx, "", r.kind, r.name); len(spaces) > 0 {
+		if spaces := q.names(ctx, strings.ToLower(r.kind), "", r.name); len(spaces) > 0 {
 			return answer.Fix{Text: fmt.Sprintf("create %s %s in namespace %s, as in namespace %s: a pod reads those of its own namespace only", r.kind, r.name, pod.Namespace, spaces[0]), Risk: answer.Safe}, true
 		}
 	case err == nil && r.key != "" && !slices.Contains(keys, r.key):
@@ -203,44 +203,15 @@ func (q *question) instead(ctx context.Context, pod *v1.Pod, r reference) (answe
 // keysOf are the keys of a ConfigMap or a Secret.
 func (q *question) keysOf(ctx context.Context, space string, r reference) ([]string, error) {
 	if r.kind == "Secret" {
-		o, err := q.client.CoreV1().Secrets(space).Get(ctx, r.name, metav1.GetOptions{})
+		o, err := oneOf[v1.Secret](ctx, q, space, r.name)
 		if err != nil {
 			return nil, err
 		}
 		return slices.Sorted(maps.Keys(o.Data)), nil
 	}
-	o, err := q.client.CoreV1().ConfigMaps(space).Get(ctx, r.name, metav1.GetOptions{})
+	o, err := oneOf[v1.ConfigMap](ctx, q, space, r.name)
 	if err != nil {
 		return nil, err
 	}
 	return slices.Concat(slices.Sorted(maps.Keys(o.Data)), slices.Sorted(maps.Keys(o.BinaryData))), nil
-}
-
-// namesOf lists the ConfigMaps or Secrets of a namespace by name; with a name, the namespaces that have it.
-func (q *question) namesOf(ctx context.Context, space, kind, name string) (all []string) {
-	o := metav1.ListOptions{Limit: 500}
-	if name != "" {
-		o.FieldSelector = "metadata.name=" + name
-	}
-	add := func(m metav1.ObjectMeta) {
-		if name == "" {
-			all = append(all, m.Name)
-		} else if m.Name == name {
-			all = append(all, m.Namespace)
-		}
-	}
-	if kind == "Secret" {
-		if list, err := q.client.CoreV1().Secrets(space).List(ctx, o); err == nil {
-			for i := range list.Items {
-				add(list.Items[i].ObjectMeta)
-			}
-		}
-		return all
-	}
-	if list, err := q.client.CoreV1().ConfigMaps(space).List(ctx, o); err == nil {
-		for i := range list.Items {
-			add(list.Items[i].ObjectMeta)
-		}
-	}
-	return all
 }

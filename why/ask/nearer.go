@@ -8,8 +8,6 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why/answer"
@@ -106,20 +104,20 @@ func (q *question) nearest(ctx context.Context, all []answer.Answer, unheard []s
 // listDirectly is what a node says about all its pods, and which those are; nil where it
 // says nothing.
 func (q *question) listDirectly(ctx context.Context, node string) ([]answer.Answer, map[types.UID]bool) {
-	pods, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String()})
+	pods, err := q.podsOn(ctx, q.space, node)
 	if err != nil {
 		return nil, nil
 	}
 	d, u := q.directly()
-	list, err := d.listOf(ctx, node, q.space, pods.Items)
+	list, err := d.listOf(ctx, node, q.space, pods)
 	if err != nil || len(u.all()) > 0 {
 		return nil, nil
 	}
 	q.told("the front did not hear node %s: asked directly", node)
 	uids := map[types.UID]bool{}
-	for i := range pods.Items {
-		uids[pods.Items[i].UID] = true
+	for i := range pods {
+		uids[pods[i].UID] = true
 	}
-	stillThere(list, pods.Items)
+	stillThere(list, pods)
 	return list, uids
 }

@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
@@ -20,18 +19,18 @@ import (
 // node asks about a node: what the API server has of it, what it remembers itself,
 // and everything on it.
 func (q *question) node(ctx context.Context, name string) ([]answer.Answer, error) {
-	node, err := q.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	node, err := oneOf[v1.Node](ctx, q, "", name)
 	if apierrors.IsNotFound(err) {
 		return nil, q.notThere(ctx, Target{Kind: "node", Name: name})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading node %s: %w", name, err)
 	}
-	pods, err := q.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", name).String()})
+	pods, err := q.podsOn(ctx, metav1.NamespaceAll, name)
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods of node %s: %w", name, err)
 	}
-	k := cluster.NodeCase{Node: node, Pods: pods.Items}
+	k := cluster.NodeCase{Node: node, Pods: pods}
 	now, known := q.now(), answer.Coverage{Complete: true}
 	if _, lost := cluster.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: name}}, node, now); lost {
 		return []answer.Answer{cluster.NodeAnswer(k, known, now)}, nil
@@ -43,7 +42,7 @@ func (q *question) node(ctx context.Context, name string) ([]answer.Answer, erro
 	each(asked, func(i int, _ string) {
 		switch i {
 		case 0:
-			k.Each, errs[i] = q.listOf(ctx, name, metav1.NamespaceAll, pods.Items)
+			k.Each, errs[i] = q.listOf(ctx, name, metav1.NamespaceAll, pods)
 		case 1:
 			about := q.about(name)
 			about.Node = true

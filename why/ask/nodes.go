@@ -62,17 +62,24 @@ func typed(all []answer.Answer) {
 	}
 }
 
-// get gives what a node serves below a path: by the front, or through the API server.
+// get gives what a node serves below a path, which is asked once.
 func (q *question) get(ctx context.Context, node string, about serve.Question, path ...string) ([]byte, error) {
+	same := about
+	same.Now = time.Time{}
+	return once(q.read, fmt.Sprint("node ", node, path, same.Values()), func() ([]byte, error) { return q.getAnew(ctx, node, about, path...) })
+}
+
+// getAnew gets it: by the front, or through the API server.
+func (q *question) getAnew(ctx context.Context, node string, about serve.Question, path ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.options.Each)
 	defer cancel()
 	if q.options.Front != nil {
 		return q.options.Front.Get(ctx, node, strings.Join(path, "/"), about)
 	}
-	asks := q.deaf != nil && path[0] == "why"
+	asks, none := path[0] == "why", "nobody on node "+node
 	if asks {
-		if err, deaf := q.deaf.Load(node); deaf {
-			return nil, err.(error)
+		if err, deaf := has[error](q.read, none); deaf {
+			return nil, err
 		}
 	}
 	r := q.client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix(path...)
@@ -83,7 +90,7 @@ func (q *question) get(ctx context.Context, node string, about serve.Question, p
 	if err != nil {
 		err = said(err, raw)
 		if _, absent := whyAbsent(node, err); absent && asks {
-			q.deaf.Store(node, err)
+			_, _ = once(q.read, none, func() (error, error) { return err, nil })
 		}
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,7 +75,7 @@ func (q *question) noNamespace(ctx context.Context, t Target) bool {
 	if q.options.Within || t.Kind == "node" || q.space == "" {
 		return false
 	}
-	_, err := q.client.CoreV1().Namespaces().Get(ctx, q.space, metav1.GetOptions{})
+	_, err := oneOf[v1.Namespace](ctx, q, "", q.space)
 	return apierrors.IsNotFound(err)
 }
 
@@ -124,13 +125,15 @@ func (q *question) otherSpaces(ctx context.Context, t Target) (all []string) {
 // names lists a kind's objects in a namespace by name; with a name, the namespaces that have it.
 // What may not be listed has none.
 func (q *question) names(ctx context.Context, kind, space, name string) (all []string) {
-	in := q.With(q.options)
-	in.options.Namespace = space
 	o := metav1.ListOptions{Limit: 1000}
 	if name != "" {
 		o.FieldSelector = "metadata.name=" + name
 	}
-	list, err := in.list(ctx, kind, o)
+	k, ok := kindNamed(kind)
+	if !ok {
+		return nil
+	}
+	list, err := q.listOnce(ctx, k, space, o)
 	if err != nil {
 		return nil
 	}

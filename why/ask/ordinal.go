@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,7 +20,7 @@ func (f *follower) ordinal(ctx context.Context, v *answer.Verdict) {
 	if name == "" {
 		return
 	}
-	pod, err := f.client.CoreV1().Pods(space).Get(ctx, name, metav1.GetOptions{})
+	pod, err := oneOf[v1.Pod](ctx, f.question, space, name)
 	if err != nil || cluster.LooksWell(pod) {
 		return
 	}
@@ -26,7 +28,7 @@ func (f *follower) ordinal(ctx context.Context, v *answer.Verdict) {
 	if owner == nil || owner.Kind != "StatefulSet" {
 		return
 	}
-	set, err := f.client.AppsV1().StatefulSets(space).Get(ctx, owner.Name, metav1.GetOptions{})
+	set, err := oneOf[appsv1.StatefulSet](ctx, f.question, space, owner.Name)
 	if err != nil {
 		return
 	}
@@ -34,7 +36,7 @@ func (f *follower) ordinal(ctx context.Context, v *answer.Verdict) {
 	if later == "" {
 		return
 	}
-	if _, err := f.client.CoreV1().Pods(space).Get(ctx, later, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+	if _, err := oneOf[v1.Pod](ctx, f.question, space, later); apierrors.IsNotFound(err) {
 		cluster.NotYet(v, set, pod, later)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
@@ -28,12 +27,12 @@ func (f *follower) ownService(ctx context.Context, pod *v1.Pod, a *answer.Answer
 		if service == nil || !cluster.Leads(service, pod) {
 			continue
 		}
-		pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+		pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
 		if err != nil {
 			return false
 		}
 		target, has := cluster.OwnPort(service, port, pod)
-		if !has || !cluster.AwaitsItself(service, pod, pods.Items, attempt) {
+		if !has || !cluster.AwaitsItself(service, pod, pods, attempt) {
 			continue
 		}
 		cluster.OwnService(v, pod, service, attempt, host, target)

@@ -12,7 +12,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
@@ -251,12 +250,12 @@ func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 	add := func(host string, port int32, service *v1.Service, s cluster.Said) {
 		all = append(all, place{Reach: answer.Reach{Place: host, How: answer.ReachSaid, Text: s.Shown, Said: s.Words}, host: host, port: port, service: service})
 	}
-	services, err := f.client.CoreV1().Services(pod.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	services, err := allOf[v1.Service](ctx, f.question, pod.Namespace)
 	if err != nil {
 		return nil
 	}
-	for i := range services.Items {
-		s := &services.Items[i]
+	for i := range services {
+		s := &services[i]
 		for _, text := range said {
 			if port, ok := cluster.Called(text.Words, s); ok && !cluster.Leads(s, pod) {
 				add(s.Name, port, s, text)
@@ -264,19 +263,19 @@ func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 			}
 		}
 	}
-	pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
 	if err != nil {
 		return all
 	}
-	for i := range pods.Items {
-		p := &pods.Items[i]
+	for i := range pods {
+		p := &pods[i]
 		for _, text := range said {
 			if p.UID == pod.UID || p.Status.PodIP == "" || !cluster.CallsPod(text.Words, p.Name) {
 				continue
 			}
 			// A pod's name is no host of its own: where a Service has it, too, that was asked.
-			if i := slices.IndexFunc(services.Items, func(s v1.Service) bool { return s.Name == p.Name }); i >= 0 && !cluster.Leads(&services.Items[i], pod) {
-				add(p.Name, 0, &services.Items[i], text)
+			if i := slices.IndexFunc(services, func(s v1.Service) bool { return s.Name == p.Name }); i >= 0 && !cluster.Leads(&services[i], pod) {
+				add(p.Name, 0, &services[i], text)
 			} else {
 				add(p.Status.PodIP, 0, nil, text)
 			}
@@ -321,7 +320,7 @@ func (f *follower) known(ctx context.Context, space, host string) (*v1.Service, 
 		if n > 1 {
 			in = parts[1]
 		}
-		if service, err := f.client.CoreV1().Services(in).Get(ctx, parts[0], metav1.GetOptions{}); err == nil {
+		if service, err := oneOf[v1.Service](ctx, f.question, in, parts[0]); err == nil {
 			return service, nil
 		}
 	}
@@ -332,10 +331,10 @@ func (f *follower) known(ctx context.Context, space, host string) (*v1.Service, 
 	default:
 		return nil, nil
 	}
-	if pod, err := f.client.CoreV1().Pods(space).Get(ctx, parts[0], metav1.GetOptions{}); err == nil && pod.Spec.Subdomain == parts[1] {
+	if pod, err := oneOf[v1.Pod](ctx, f.question, space, parts[0]); err == nil && pod.Spec.Subdomain == parts[1] {
 		return nil, pod
 	}
-	service, err := f.client.CoreV1().Services(space).Get(ctx, parts[1], metav1.GetOptions{})
+	service, err := oneOf[v1.Service](ctx, f.question, space, parts[1])
 	if err != nil || service.Spec.ClusterIP != v1.ClusterIPNone {
 		return nil, nil
 	}
@@ -345,23 +344,17 @@ func (f *follower) known(ctx context.Context, space, host string) (*v1.Service, 
 // address finds the Service or the pod that has an address.
 func (f *follower) address(ctx context.Context, space, ip string) (*v1.Service, *v1.Pod) {
 	for _, in := range []string{space, metav1.NamespaceAll} {
-		services, err := f.client.CoreV1().Services(in).List(ctx, metav1.ListOptions{})
+		services, err := allOf[v1.Service](ctx, f.question, in)
 		if err != nil {
 			continue // it may be that only the own namespace may be read
 		}
-		for i := range services.Items {
-			if slices.Contains(services.Items[i].Spec.ClusterIPs, ip) || services.Items[i].Spec.ClusterIP == ip {
-				return &services.Items[i], nil
+		for i := range services {
+			if slices.Contains(services[i].Spec.ClusterIPs, ip) || services[i].Spec.ClusterIP == ip {
+				return &services[i], nil
 			}
 		}
-		pods, err := f.client.CoreV1().Pods(in).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String()})
-		if err != nil {
-			continue
-		}
-		for i := range pods.Items {
-			if pods.Items[i].Status.PodIP == ip {
-				return nil, &pods.Items[i]
-			}
+		if pods := f.withAddress(ctx, in, ip); len(pods) > 0 {
+			return nil, &pods[0]
 		}
 	}
 	return nil, nil
@@ -370,14 +363,14 @@ func (f *follower) address(ctx context.Context, space, ip string) (*v1.Service, 
 // configured are the Services of its namespace that a pod's specification or its
 // ConfigMaps name.
 func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
-	services, err := f.client.CoreV1().Services(pod.Namespace).List(ctx, metav1.ListOptions{})
+	services, err := allOf[v1.Service](ctx, f.question, pod.Namespace)
 	if err != nil {
 		return nil
 	}
 	texts := f.settings(ctx, pod)
 	var all []place
-	for i := range services.Items {
-		s := &services.Items[i]
+	for i := range services {
+		s := &services[i]
 		if cluster.Leads(s, pod) {
 			continue
 		}

@@ -3,9 +3,9 @@ package ask
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"strings"
-	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -16,14 +16,6 @@ import (
 	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/netpol"
 )
-
-// policyReader reads what decides about connections, each list and namespace once a question.
-type policyReader struct {
-	lock     sync.Mutex
-	policies map[string]func() policyList
-	labels   map[string]func() map[string]string
-	kinds    func() []otherPolicy
-}
 
 // policyList are the NetworkPolicies of a namespace; unread is set if they could not be read, and withheld if that is
 // for want of a right, or a dump lacks them.
@@ -37,21 +29,11 @@ func (q *question) policiesOf(ctx context.Context, namespace string) policyList 
 	if q.options.Within && namespace != q.options.Namespace {
 		return policyList{unread: true}
 	}
-	r := q.policies
-	r.lock.Lock()
-	read := r.policies[namespace]
-	if read == nil {
-		read = sync.OnceValue(func() policyList {
-			list, err := q.client.NetworkingV1().NetworkPolicies(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-			if err != nil || isPartial(list.ListMeta) {
-				return policyList{unread: true, withheld: err == nil || apierrors.IsForbidden(err)}
-			}
-			return policyList{items: list.Items}
-		})
-		r.policies[namespace] = read
+	all, err := allOf[networkingv1.NetworkPolicy](ctx, q, namespace)
+	if err != nil || isPartial[networkingv1.NetworkPolicy](q, namespace) {
+		return policyList{unread: true, withheld: err == nil || apierrors.IsForbidden(err)}
 	}
-	r.lock.Unlock()
-	return read()
+	return policyList{items: all}
 }
 
 // end is a pod as one end of a connection.
@@ -59,25 +41,12 @@ func (q *question) end(ctx context.Context, pod *v1.Pod) netpol.End {
 	if q.options.Within && pod.Namespace != q.options.Namespace {
 		return netpol.End{Pod: pod}
 	}
-	r := q.policies
-	r.lock.Lock()
-	read := r.labels[pod.Namespace]
-	if read == nil {
-		read = sync.OnceValue(func() map[string]string {
-			namespace, err := q.client.CoreV1().Namespaces().Get(ctx, pod.Namespace, metav1.GetOptions{})
-			if err != nil {
-				return nil
-			}
-			labels := map[string]string{v1.LabelMetadataName: pod.Namespace}
-			for key, value := range namespace.Labels {
-				labels[key] = value
-			}
-			return labels
-		})
-		r.labels[pod.Namespace] = read
+	end := netpol.End{Pod: pod}
+	if namespace, err := oneOf[v1.Namespace](ctx, q, "", pod.Namespace); err == nil {
+		end.NamespaceLabels = map[string]string{v1.LabelMetadataName: pod.Namespace}
+		maps.Copy(end.NamespaceLabels, namespace.Labels)
 	}
-	r.lock.Unlock()
-	return netpol.End{Pod: pod, NamespaceLabels: read()}
+	return end
 }
 
 // otherPolicies are the API groups of policies that are not evaluated: what they are called, and their resources.
@@ -138,8 +107,8 @@ func (s *suspicion) cleared() bool {
 	return s.idle != "" || s.asked && !s.unread && !s.undecided && !s.denied
 }
 
-// read returns the policies of a namespace; ok is false if they could not be read.
-func (f *follower) read(ctx context.Context, namespace string) (items []networkingv1.NetworkPolicy, ok bool) {
+// policies returns the policies of a namespace; ok is false if they could not be read.
+func (f *follower) policies(ctx context.Context, namespace string) (items []networkingv1.NetworkPolicy, ok bool) {
 	list := f.policiesOf(ctx, namespace)
 	if list.unread {
 		f.suspects.unread = true
@@ -177,7 +146,7 @@ func (f *follower) idle(ctx context.Context, c netpol.Connection, r netpol.Resul
 	if r.Direction == networkingv1.PolicyTypeIngress {
 		pod = c.Server.Pod
 	}
-	node, err := f.client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
+	node, err := oneOf[v1.Node](ctx, f.question, "", pod.Spec.NodeName)
 	if err != nil || !cluster.Own(node) {
 		return false
 	}
@@ -189,7 +158,7 @@ func (f *follower) idle(ctx context.Context, c netpol.Connection, r netpol.Resul
 func (f *follower) evaluate(ctx context.Context, c netpol.Connection) netpol.Result {
 	f.suspects.asked = true
 	out := netpol.Result{Outcome: netpol.Undecided}
-	if items, ok := f.read(ctx, c.Client.Pod.Namespace); ok {
+	if items, ok := f.policies(ctx, c.Client.Pod.Namespace); ok {
 		out = netpol.Egress(items, c)
 		f.suspects.undecided = f.suspects.undecided || out.Outcome == netpol.Undecided
 	}
@@ -197,7 +166,7 @@ func (f *follower) evaluate(ctx context.Context, c netpol.Connection) netpol.Res
 		return out
 	}
 	in := netpol.Result{Outcome: netpol.Undecided}
-	if items, ok := f.read(ctx, c.Server.Pod.Namespace); ok {
+	if items, ok := f.policies(ctx, c.Server.Pod.Namespace); ok {
 		in = netpol.Ingress(items, c)
 		f.suspects.undecided = f.suspects.undecided || in.Outcome == netpol.Undecided
 	}
@@ -267,11 +236,11 @@ func (f *follower) behindService(ctx context.Context, client netpol.End, service
 		}
 		return all
 	}
-	pods, err := f.client.CoreV1().Pods(service.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	pods, err := allOf[v1.Pod](ctx, f.question, service.Namespace)
 	if err != nil {
 		return nil
 	}
-	for _, pod := range cluster.Selected(service, pods.Items) {
+	for _, pod := range cluster.Selected(service, pods) {
 		if !cluster.LooksWell(&pod) || pod.Status.Phase == v1.PodSucceeded {
 			continue
 		}
@@ -319,7 +288,7 @@ func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i i
 		hops[0].Service = service.Namespace + "/" + service.Name
 	}
 	cluster.Lead(a, i, hops, "")
-	f.unsure(&a.Verdicts[i])
+	f.unsure(ctx, &a.Verdicts[i])
 	cluster.Share(a, i, hops, "")
 	return true
 }
@@ -358,7 +327,7 @@ func (f *follower) nameServers(ctx context.Context, pod *v1.Pod, address string)
 		return []netpol.Connection{ask(netpol.End{})}, nil
 	}
 	for _, name := range clusterDNS {
-		s, err := f.client.CoreV1().Services(name[0]).Get(ctx, name[1], metav1.GetOptions{})
+		s, err := oneOf[v1.Service](ctx, f.question, name[0], name[1])
 		if err != nil || f.foreign(s, nil) || address != "" && s.Spec.ClusterIP != address {
 			continue // a cache on the node, perhaps
 		}
@@ -379,7 +348,7 @@ func (f *follower) nameServers(ctx context.Context, pod *v1.Pod, address string)
 
 // unsure says of a verdict on a connection that nobody answered what is not known of policies, or that they are not the
 // reason.
-func (f *follower) unsure(v *answer.Verdict) {
+func (f *follower) unsure(ctx context.Context, v *answer.Verdict) {
 	s := f.suspects
 	blocked := len(v.Hops) > 0 && v.Hops[len(v.Hops)-1].Policy != ""
 	if !s.asked || len(v.Hops) > 0 && !blocked {
@@ -395,7 +364,8 @@ func (f *follower) unsure(v *answer.Verdict) {
 	case !s.unread && s.admitting && !s.denied:
 		cluster.PoliciesAdmit(v)
 	}
-	for _, kind := range f.policies.kinds() {
+	kinds, _ := once(f.read, "kinds of policies", func() ([]otherPolicy, error) { return f.readOtherPolicies(ctx), nil })
+	for _, kind := range kinds {
 		if kind.seen || !blocked {
 			cluster.OtherPolicies(v, kind.name, kind.seen, blocked)
 		}

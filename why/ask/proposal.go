@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	object "whylet.dev/whylet/why/question"
 	"whylet.dev/whylet/why/serve"
@@ -43,7 +43,7 @@ func proposal[T any](ctx context.Context, c *Cluster, t Target, asks func(*serve
 
 // proposed asks the nodes.
 func proposed[T any](ctx context.Context, q *question, t Target, about serve.Question) (none T, err error) {
-	pod, err := q.client.CoreV1().Pods(q.space).Get(ctx, t.Name, metav1.GetOptions{})
+	pod, err := oneOf[v1.Pod](ctx, q, q.space, t.Name)
 	if err == nil {
 		if pod.Spec.NodeName == "" {
 			return none, fmt.Errorf("pod %s/%s has no node yet, so nothing was recorded of it", q.space, t.Name)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -65,13 +66,13 @@ func (q *question) revisions(ctx context.Context, m common.Maker) []revision {
 }
 
 func (q *question) replicaSets(ctx context.Context, m common.Maker) []revision {
-	list, err := q.client.AppsV1().ReplicaSets(m.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	sets, err := allOf[appsv1.ReplicaSet](ctx, q, m.Namespace)
 	if err != nil {
 		return nil
 	}
 	var all []revision
-	for i := range list.Items {
-		r := &list.Items[i]
+	for i := range sets {
+		r := &sets[i]
 		owner := metav1.GetControllerOfNoCopy(r)
 		number, err := strconv.ParseInt(r.Annotations["deployment.kubernetes.io/revision"], 10, 64)
 		if err == nil && owner != nil && owner.Kind == m.Kind && owner.Name == m.Name {
@@ -84,13 +85,13 @@ func (q *question) replicaSets(ctx context.Context, m common.Maker) []revision {
 // controllerRevisions are those of a StatefulSet or DaemonSet, each a patch that replaces
 // the template.
 func (q *question) controllerRevisions(ctx context.Context, m common.Maker) []revision {
-	list, err := q.client.AppsV1().ControllerRevisions(m.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	sets, err := allOf[appsv1.ControllerRevision](ctx, q, m.Namespace)
 	if err != nil {
 		return nil
 	}
 	var all []revision
-	for i := range list.Items {
-		r := &list.Items[i]
+	for i := range sets {
+		r := &sets[i]
 		owner := metav1.GetControllerOfNoCopy(r)
 		if owner == nil || owner.Kind != m.Kind || owner.Name != m.Name {
 			continue

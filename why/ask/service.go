@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"whylet.dev/whylet/why/answer"
@@ -15,7 +15,7 @@ import (
 
 // service asks about the pods that a Service selects, and about its way in from outside.
 func (q *question) service(ctx context.Context, name string) ([]answer.Answer, error) {
-	service, err := q.client.CoreV1().Services(q.space).Get(ctx, name, metav1.GetOptions{})
+	service, err := oneOf[v1.Service](ctx, q, q.space, name)
 	if err != nil {
 		return nil, fmt.Errorf("reading service %s/%s: %w", q.space, name, err)
 	}
@@ -39,22 +39,22 @@ func (q *question) elsewhere(ctx context.Context, service *v1.Service) (answer.A
 	if !ok || q.options.Within && space != q.options.Namespace {
 		return answer.Answer{}, false
 	}
-	if _, err := q.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := oneOf[v1.Service](ctx, q, space, name); !apierrors.IsNotFound(err) {
 		return answer.Answer{}, false
 	}
-	_, err := q.client.CoreV1().Namespaces().Get(ctx, space, metav1.GetOptions{})
+	_, err := oneOf[v1.Namespace](ctx, q, "", space)
 	return cluster.NameForNothing(service, apierrors.IsNotFound(err), q.now()), true
 }
 
 // behindService asks about the pods.
 func (q *question) behindService(ctx context.Context, service *v1.Service) ([]answer.Answer, error) {
-	pods, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{})
+	pods, err := allOf[v1.Pod](ctx, q, q.space)
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
-	selected := cluster.Selected(service, pods.Items)
+	selected := cluster.Selected(service, pods)
 	if len(selected) == 0 && len(service.Spec.Selector) > 0 {
-		if isPartial(pods.ListMeta) {
+		if isPartial[v1.Pod](q, q.space) {
 			return nil, fmt.Errorf("service %s/%s selects none of the pods in the dump, which does not hold all pods of its namespace: add the output of kubectl cluster-info dump", service.Namespace, service.Name)
 		}
 		if behind := q.unmade(ctx, service); len(behind) > 0 {
@@ -64,31 +64,27 @@ func (q *question) behindService(ctx context.Context, service *v1.Service) ([]an
 	q.look = true // who listens decides, and nobody need have looked since they began to
 	answers, err := q.pods(ctx, selected)
 	q.led(ctx, selected, answers)
-	var others []v1.Service
-	if list, e := q.client.CoreV1().Services(q.space).List(ctx, metav1.ListOptions{}); e == nil { // whoever may not list them is told less
-		others = list.Items
-	}
-	return []answer.Answer{cluster.ServiceAnswer(service, pods.Items, others, answers, q.now())}, err
+	others, _ := allOf[v1.Service](ctx, q, q.space) // whoever may not list them is told less
+	return []answer.Answer{cluster.ServiceAnswer(service, pods, others, answers, q.now())}, err
 }
 
 // unmade are the answers about the workloads whose pods a Service would select if
 // there were any. What cannot be read leaves them out.
 func (q *question) unmade(ctx context.Context, service *v1.Service) []answer.Answer {
 	var all []behind
-	apps := q.client.AppsV1()
-	if list, err := apps.Deployments(q.space).List(ctx, metav1.ListOptions{}); err == nil {
-		for i := range list.Items {
-			all = append(all, deployment(&list.Items[i]))
+	if list, err := allOf[appsv1.Deployment](ctx, q, q.space); err == nil {
+		for i := range list {
+			all = append(all, deployment(&list[i]))
 		}
 	}
-	if list, err := apps.StatefulSets(q.space).List(ctx, metav1.ListOptions{}); err == nil {
-		for i := range list.Items {
-			all = append(all, statefulSet(&list.Items[i]))
+	if list, err := allOf[appsv1.StatefulSet](ctx, q, q.space); err == nil {
+		for i := range list {
+			all = append(all, statefulSet(&list[i]))
 		}
 	}
-	if list, err := apps.DaemonSets(q.space).List(ctx, metav1.ListOptions{}); err == nil {
-		for i := range list.Items {
-			all = append(all, daemonSet(&list.Items[i]))
+	if list, err := allOf[appsv1.DaemonSet](ctx, q, q.space); err == nil {
+		for i := range list {
+			all = append(all, daemonSet(&list[i]))
 		}
 	}
 	selector := labels.SelectorFromSet(service.Spec.Selector)

@@ -1,28 +1,306 @@
 package ask
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"whylet.dev/whylet/why/record"
 )
 
-// mostKept is how many pods, and how many events, of a live cluster a snapshot keeps. Where there are more, they are
-// read by their selectors, object by object.
+// mostKept is how many events of a namespace, or of all, are listed at once. Where there are more, they are read by their
+// selectors, object by object.
 const mostKept = 5000
+
+// snapshot is what was read for one question: each list, object, log and answer of a node once, so that all parts of an
+// answer are of one moment. It may be used from many goroutines.
+type snapshot struct {
+	mu    sync.Mutex
+	reads map[string]*reading
+	count map[string]int
+}
+
+type reading struct {
+	once  sync.Once
+	done  bool // guarded by the snapshot's lock
+	value any
+	err   error
+}
+
+func newSnapshot() *snapshot {
+	return &snapshot{reads: map[string]*reading{}, count: map[string]int{}}
+}
+
+// once reads what was not read yet.
+func once[T any](s *snapshot, key string, read func() (T, error)) (T, error) {
+	s.mu.Lock()
+	r := s.reads[key]
+	if r == nil {
+		r = &reading{}
+		s.reads[key] = r
+	}
+	s.mu.Unlock()
+	r.once.Do(func() {
+		value, err := read()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		r.value, r.err, r.done = value, err, true
+	})
+	value, _ := r.value.(T)
+	return value, r.err
+}
+
+// has returns what was read already, and without an error.
+func has[T any](s *snapshot, key string) (value T, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.reads[key]; r != nil && r.done && r.err == nil {
+		value, ok = r.value.(T)
+	}
+	return value, ok
+}
+
+// allows reports whether something that is bounded may be done once more.
+func (s *snapshot) allows(what string, most int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count[what]++
+	return s.count[what] <= most
+}
+
+// allowsOnce is the same for something that counts once, however often it is done.
+func (s *snapshot) allowsOnce(what, which string, most int) bool {
+	ok, _ := once(s, "allowed "+what+" "+which, func() (bool, error) { return s.allows(what, most), nil })
+	return ok
+}
+
+// kindFor returns the kind of objects of a Go type.
+func kindFor[T any]() record.Kind {
+	known, _, err := scheme.Scheme.ObjectKinds(any(new(T)).(runtime.Object))
+	if err != nil {
+		panic(err)
+	}
+	i := slices.IndexFunc(record.Kinds, func(k record.Kind) bool {
+		return k.Kind == known[0].Kind && k.Version == known[0].GroupVersion().String()
+	})
+	return record.Kinds[i]
+}
+
+// kindNamed returns the kind of a lower-case name.
+func kindNamed(name string) (record.Kind, bool) {
+	i := slices.IndexFunc(record.Kinds, func(k record.Kind) bool { return strings.ToLower(k.Kind) == name })
+	if i < 0 {
+		return record.Kind{}, false
+	}
+	return record.Kinds[i], true
+}
+
+// fromCache are the kinds that change seldom: the API server's cache will do for them. A list that must be new may take it a
+// tenth of a second.
+var fromCache = []string{"services", "nodes", "networkpolicies", "replicasets", "controllerrevisions"}
+
+// list lists a kind without regard to what was read already.
+func (c *Cluster) list(ctx context.Context, k record.Kind, space string, o metav1.ListOptions) (runtime.Object, error) {
+	into, err := scheme.Scheme.New(schema.FromAPIVersionAndKind(k.Version, k.Kind+"List"))
+	if err != nil {
+		return nil, err
+	}
+	r := c.client.CoreV1().RESTClient().Get().AbsPath(k.Path(space)).VersionedParams(&o, scheme.ParameterCodec)
+	return into, r.Do(ctx).Into(into)
+}
+
+// listKey names the list of a kind in a namespace, or what a selector leaves of it.
+func listKey(k record.Kind, space string, o metav1.ListOptions) string {
+	return strings.Join([]string{"list", k.Path(space), o.LabelSelector, o.FieldSelector}, " ")
+}
+
+// listOnce lists a kind, unless it was listed for this question already. A list that is bounded counts for that of all only
+// if it has all.
+func (q *question) listOnce(ctx context.Context, k record.Kind, space string, o metav1.ListOptions) (runtime.Object, error) {
+	key := listKey(k, space, o)
+	if o.Limit == 0 {
+		return once(q.read, key, func() (runtime.Object, error) {
+			if slices.Contains(fromCache, k.Resource) {
+				o.ResourceVersion = "0"
+			}
+			return q.list(ctx, k, space, o)
+		})
+	}
+	if list, ok := has[runtime.Object](q.read, key); ok {
+		return list, nil
+	}
+	list, err := once(q.read, fmt.Sprint(key, " ", o.Limit), func() (runtime.Object, error) { return q.list(ctx, k, space, o) })
+	if err == nil && isWhole(list) {
+		return once(q.read, key, func() (runtime.Object, error) { return list, nil })
+	}
+	return list, err
+}
+
+// allOf returns the objects of a kind in a namespace, "" for all. They are shared: nobody changes them.
+func allOf[T any](ctx context.Context, q *question, space string) ([]T, error) {
+	return someOf[T](ctx, q, space, metav1.ListOptions{})
+}
+
+// someOf returns those that selectors fit.
+func someOf[T any](ctx context.Context, q *question, space string, o metav1.ListOptions) ([]T, error) {
+	k := kindFor[T]()
+	for _, in := range []string{space, metav1.NamespaceAll} {
+		of := listKey(k, in, metav1.ListOptions{})
+		list, ok := has[runtime.Object](q.read, of)
+		if !ok || !isWhole(list) {
+			continue
+		}
+		if of == listKey(k, space, o) {
+			return items[T](list), nil
+		}
+		return once(q.read, "some "+listKey(k, space, o), func() ([]T, error) { return selected(items[T](list), space, o) })
+	}
+	list, err := q.listOnce(ctx, k, space, o)
+	if err != nil {
+		return nil, err
+	}
+	return items[T](list), nil
+}
+
+// oneOf returns an object by its name; beside an error, an empty one.
+func oneOf[T any](ctx context.Context, q *question, space, name string) (*T, error) {
+	k := kindFor[T]()
+	if !k.Namespaced {
+		space = ""
+	}
+	for _, in := range []string{space, metav1.NamespaceAll} {
+		list, ok := has[runtime.Object](q.read, listKey(k, in, metav1.ListOptions{}))
+		if !ok {
+			continue
+		}
+		byName, err := once(q.read, "names "+k.Path(in), func() (map[string]*T, error) { return byNames(items[T](list)), nil })
+		if one := byName[space+"/"+name]; one != nil || err != nil {
+			return one, err
+		}
+		if isWhole(list) {
+			return new(T), apierrors.NewNotFound(schema.GroupResource{Group: schema.FromAPIVersionAndKind(k.Version, k.Kind).Group, Resource: k.Resource}, name)
+		}
+	}
+	return once(q.read, "object "+k.Path(space)+"/"+name, func() (*T, error) {
+		one := new(T)
+		if err := q.client.CoreV1().RESTClient().Get().AbsPath(k.Path(space), name).Do(ctx).Into(any(one).(runtime.Object)); err != nil {
+			return new(T), err
+		}
+		return one, nil
+	})
+}
+
+// items returns the objects of a list.
+func items[T any](list runtime.Object) []T {
+	at, err := meta.GetItemsPtr(list)
+	if all, ok := at.(*[]T); ok && err == nil {
+		return *all
+	}
+	return nil
+}
+
+func byNames[T any](all []T) map[string]*T {
+	byName := make(map[string]*T, len(all))
+	for i := range all {
+		if m, err := meta.Accessor(&all[i]); err == nil {
+			byName[m.GetNamespace()+"/"+m.GetName()] = &all[i]
+		}
+	}
+	return byName
+}
+
+// selected returns the objects of a namespace that selectors fit.
+func selected[T any](all []T, space string, o metav1.ListOptions) (some []T, err error) {
+	byLabels, err := labels.Parse(o.LabelSelector)
+	if err != nil {
+		return nil, err
+	}
+	byFields, err := fields.ParseSelector(o.FieldSelector)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		m, err := meta.Accessor(&all[i])
+		if err == nil && (space == "" || m.GetNamespace() == space) && byLabels.Matches(labels.Set(m.GetLabels())) && byFields.Matches(fieldsOf(m)) {
+			some = append(some, all[i])
+		}
+	}
+	return some, nil
+}
+
+// fieldsOf returns the fields of an object by which it is selected here.
+func fieldsOf(o metav1.Object) fields.Set {
+	all := fields.Set{"metadata.name": o.GetName()}
+	switch o := o.(type) {
+	case *v1.Pod:
+		all["spec.nodeName"], all["status.podIP"] = o.Spec.NodeName, o.Status.PodIP
+	case *v1.Event:
+		all["involvedObject.uid"], all["involvedObject.name"] = string(o.InvolvedObject.UID), o.InvolvedObject.Name
+		all["involvedObject.kind"], all["reason"], all["type"] = o.InvolvedObject.Kind, o.Reason, o.Type
+	}
+	return all
+}
+
+// mostSelected is about how many objects the events are read object by object; for more all of the namespace are.
+const mostSelected = 2
+
+// events returns the events that a selector fits; none where they may not be read.
+func (q *question) events(ctx context.Context, space string, fits fields.Set) []v1.Event {
+	o := metav1.ListOptions{FieldSelector: fits.String()}
+	if !q.read.allowsOnce("events of "+space, o.FieldSelector, mostSelected) {
+		_, _ = q.allEvents(ctx, space) // of which those that fit are taken, if it is whole
+	}
+	all, err := someOf[v1.Event](ctx, q, space, o)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+// allEvents returns the events of a namespace; not all where there are very many.
+func (q *question) allEvents(ctx context.Context, space string) ([]v1.Event, error) {
+	if all, ok := has[runtime.Object](q.read, listKey(kindFor[v1.Event](), "", metav1.ListOptions{})); ok && isWhole(all) {
+		return allOf[v1.Event](ctx, q, space)
+	}
+	list, err := q.listOnce(ctx, kindFor[v1.Event](), space, metav1.ListOptions{Limit: q.mostEvents()})
+	if err != nil {
+		return nil, err
+	}
+	return items[v1.Event](list), nil
+}
+
+// mostEvents bounds a list of events. A recorded case has no more than it has.
+func (q *question) mostEvents() int64 {
+	if q.options.Now != nil {
+		return 0
+	}
+	return mostKept
+}
+
+// isWhole reports whether all objects that were asked for are in a list. One of a dump may lack some, and an object that
+// it lacks may exist.
+func isWhole(list runtime.Object) bool {
+	m, err := meta.ListAccessor(list)
+	return err == nil && m.GetContinue() == "" && (m.GetRemainingItemCount() == nil || *m.GetRemainingItemCount() == 0)
+}
+
+// isPartial reports whether the list of a kind was read and lacks objects.
+func isPartial[T any](q *question, space string) bool {
+	list, ok := has[runtime.Object](q.read, listKey(kindFor[T](), space, metav1.ListOptions{}))
+	return ok && !isWhole(list)
+}
 
 // lists are the API's objects of a namespace, or of all: each kind is listed once.
 type lists struct {
@@ -37,10 +315,11 @@ func (q *question) listed(ctx context.Context, o metav1.ListOptions, kinds ...st
 	var podErr error
 	each(kinds, func(_ int, kind string) {
 		own := o
-		if kind == "event" && q.options.Now == nil {
-			own.Limit = mostKept
+		if kind == "event" {
+			own.Limit = q.mostEvents()
 		}
-		list, err := q.list(ctx, kind, own)
+		k, _ := kindNamed(kind)
+		list, err := q.listOnce(ctx, k, q.space, own)
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
@@ -83,137 +362,4 @@ func (l lists) objects(kind string) (all []metav1.Object) {
 }
 
 // isWhole reports whether all objects of a kind are in its list.
-func (l lists) isWhole(kind string) bool {
-	list, err := meta.ListAccessor(l.kinds[kind])
-	return err == nil && list.GetContinue() == "" && (list.GetRemainingItemCount() == nil || *list.GetRemainingItemCount() == 0)
-}
-
-// snapshot answers requests for objects from lists that were read already, and reads other objects and logs at most
-// once. Questions to nodes and writes are handed on.
-type snapshot struct {
-	live  http.RoundTripper
-	below string // the path of the API server itself
-	space string
-	// kinds answer for the objects of each kind that was listed, by [record.Kind.Kind].
-	kinds map[string]func() (http.RoundTripper, error)
-
-	mu   sync.Mutex
-	read map[string]*page
-}
-
-// page is the answer to a request.
-type page struct {
-	once   sync.Once
-	code   int
-	header http.Header
-	body   []byte
-	err    error
-}
-
-// within is the same question, answered from lists as far as they go. A recorded case is a snapshot already.
-func (q *question) within(l lists) (*question, error) {
-	s := *q
-	if _, ok := l.kinds["node"]; ok {
-		s.nodes = sync.OnceValue(func() (all []v1.Node) {
-			for _, n := range itemsOf[v1.Node](l, "node") {
-				all = append(all, *n)
-			}
-			return all
-		})
-	}
-	if q.options.Now != nil {
-		return &s, nil
-	}
-	t := newSnapshot(l, q.http.Transport, q.config.Host)
-	client, err := kubernetes.NewForConfigAndClient(q.config, &http.Client{Transport: t, Timeout: q.http.Timeout})
-	if err != nil {
-		return nil, err
-	}
-	s.Cluster = q.With(q.options)
-	s.client = client
-	return &s, nil
-}
-
-func newSnapshot(l lists, live http.RoundTripper, host string) *snapshot {
-	if live == nil {
-		live = http.DefaultTransport
-	}
-	t := &snapshot{live: live, space: l.space, kinds: map[string]func() (http.RoundTripper, error){}, read: map[string]*page{}}
-	if u, err := url.Parse(host); err == nil && u.Host != "" {
-		t.below = strings.TrimSuffix(u.Path, "/")
-	}
-	for _, k := range record.Kinds {
-		kind := strings.ToLower(k.Kind)
-		if l.kinds[kind] == nil || !l.isWhole(kind) || meta.LenList(l.kinds[kind]) > mostKept {
-			continue
-		}
-		t.kinds[k.Kind] = sync.OnceValues(func() (http.RoundTripper, error) {
-			objects, err := keptOf(l.kinds[kind], k)
-			if err != nil {
-				return nil, err
-			}
-			kept := record.Case{Manifest: record.Manifest{Namespace: l.space, Held: []string{k.Held(l.space)}}, Objects: objects}
-			return kept.Client(false)
-		})
-	}
-	return t
-}
-
-// keptOf returns the objects of a list in JSON, each with what it is.
-func keptOf(list runtime.Object, k record.Kind) (all []json.RawMessage, err error) {
-	head := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,`, k.Version, k.Kind)
-	err = meta.EachListItem(list, func(o runtime.Object) error {
-		raw, err := json.Marshal(o)
-		if err == nil {
-			all = append(all, append([]byte(head), raw[1:]...))
-		}
-		return err
-	})
-	return all, err
-}
-
-// RoundTrip is of [http.RoundTripper].
-func (s *snapshot) RoundTrip(r *http.Request) (*http.Response, error) {
-	path := strings.TrimPrefix(r.URL.Path, s.below)
-	k, space, _, below, known := record.Split(path)
-	switch {
-	case r.Method != http.MethodGet || !known || len(below) > 0 && below[0] != "log" || r.URL.Query().Has("watch"):
-		return s.live.RoundTrip(r)
-	case len(below) == 0 && s.kinds[k.Kind] != nil && (!k.Namespaced || s.space == "" || s.space == space):
-		kept, err := s.kinds[k.Kind]()
-		if err != nil {
-			return nil, err
-		}
-		r = r.Clone(r.Context())
-		r.URL.Path = path
-		return kept.RoundTrip(r)
-	}
-	return s.once(r)
-}
-
-// once reads what was not read yet.
-func (s *snapshot) once(r *http.Request) (*http.Response, error) {
-	key := r.URL.String() + " " + r.Header.Get("Accept")
-	s.mu.Lock()
-	if s.read[key] == nil {
-		s.read[key] = &page{}
-	}
-	p := s.read[key]
-	s.mu.Unlock()
-	p.once.Do(func() {
-		var w *http.Response
-		if w, p.err = s.live.RoundTrip(r); p.err != nil {
-			return
-		}
-		defer w.Body.Close()
-		p.code, p.header = w.StatusCode, w.Header
-		p.body, p.err = io.ReadAll(w.Body)
-	})
-	if p.err != nil {
-		return nil, p.err
-	}
-	return &http.Response{
-		StatusCode: p.code, Status: http.StatusText(p.code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: p.header.Clone(), Body: io.NopCloser(bytes.NewReader(p.body)), ContentLength: int64(len(p.body)), Request: r,
-	}, nil
-}
+func (l lists) isWhole(kind string) bool { return l.kinds[kind] != nil && isWhole(l.kinds[kind]) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
@@ -22,13 +23,11 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 		return nil, err
 	}
 	typed(all)
-	waiting, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", "").String(), ResourceVersion: "0",
-	})
+	waiting, err := q.podsOn(ctx, q.space, "")
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods without a node: %w", err)
 	}
-	pending, _ := q.pods(ctx, waiting.Items) // which asks no node
+	pending, _ := q.pods(ctx, waiting) // which asks no node
 	all = append(all, pending...)
 	asked := missing[:min(len(missing), mostUnspoken)]
 	lists, errs := make([][]answer.Answer, len(asked)), make([]error, len(missing))
@@ -36,10 +35,7 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q, err = q.within(l); err != nil {
-		return nil, err
-	}
-	l.kinds[unscheduled] = waiting
+	l.kinds[unscheduled] = &v1.PodList{Items: waiting}
 	each(asked, func(i int, node string) { lists[i], errs[i] = q.unspoken(ctx, node) })
 	for i := len(asked); i < len(missing); i++ {
 		q.unheard(missing[i])
@@ -48,7 +44,7 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	for _, list := range lists {
 		all = append(all, list...)
 	}
-	q.inCommon(ctx, all, waiting.Items)
+	q.inCommon(ctx, all, waiting)
 	others, failed := q.survey(ctx, l, all)
 	all = append(all, others...)
 	answer.WorstFirst(all)
@@ -60,14 +56,17 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	return all, joined(partial(errs, func(i int) string { return "node " + missing[i] }), failed)
 }
 
+// podsOn returns the pods of a namespace, "" for all, that are on a node; those without one for "".
+func (q *question) podsOn(ctx context.Context, space, node string) ([]v1.Pod, error) {
+	return someOf[v1.Pod](ctx, q, space, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(), ResourceVersion: "0"})
+}
+
 // unspoken answers about the pods of a node that nobody speaks for.
 func (q *question) unspoken(ctx context.Context, node string) ([]answer.Answer, error) {
-	list, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(), ResourceVersion: "0",
-	})
+	pods, err := q.podsOn(ctx, q.space, node)
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods of node %s: %w", node, err)
 	}
 	q.unheard(node)
-	return q.eachFromAPI(ctx, list.Items, fmt.Sprintf("no agent on node %s answered", node)), nil
+	return q.eachFromAPI(ctx, pods, fmt.Sprintf("no agent on node %s answered", node)), nil
 }

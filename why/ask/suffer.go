@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
@@ -21,17 +20,15 @@ func (q *question) sufferers(ctx context.Context, pod *v1.Pod, a *answer.Answer)
 	if i < 0 || q.options.Container != "" || a.Verdicts[i].Pod != "" || a.Verdicts[i].Cause == answer.CauseUnknown {
 		return
 	}
-	// Each question about a pod that is not well comes by here, and Services change seldom:
-	// the API server's cache will do. A list that must be new takes it a tenth of a second.
-	services, err := q.client.CoreV1().Services(pod.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil || !slices.ContainsFunc(services.Items, func(s v1.Service) bool { return cluster.Leads(&s, pod) }) {
+	services, err := allOf[v1.Service](ctx, q, pod.Namespace)
+	if err != nil || !slices.ContainsFunc(services, func(s v1.Service) bool { return cluster.Leads(&s, pod) }) {
 		return
 	}
-	pods, err := q.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+	pods, err := allOf[v1.Pod](ctx, q, pod.Namespace)
 	if err != nil {
 		return
 	}
-	unwell := slices.DeleteFunc(pods.Items, func(p v1.Pod) bool { return p.UID == pod.UID || cluster.LooksWell(&p) })
+	unwell := slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool { return p.UID == pod.UID || cluster.LooksWell(&p) })
 	unwell = unwell[:min(len(unwell), mostSufferers)]
 	all := make([][]answer.Hop, len(unwell))
 	each(unwell, func(n int, _ v1.Pod) { all[n] = q.because(ctx, &unwell[n], pod) })

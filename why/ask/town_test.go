@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/serve"
 )
 
 // town is a namespace of pods behind Services of their names, and what their node says of
@@ -130,9 +131,13 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	name := parts[len(parts)-1]
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/proxy/why"):
-		if a, ok := w.answers[r.URL.Query().Get("name")]; ok {
-			body = a
+		name := r.URL.Query().Get("name")
+		a, ok := w.answers[name]
+		if !ok {
+			http.Error(out, (&serve.NotKnownError{Namespace: "shop", Name: name}).Error(), http.StatusNotFound)
+			return
 		}
+		body = a
 	case name == "pods":
 		list := w.pods
 		if only, err := labels.Parse(r.URL.Query().Get("labelSelector")); err == nil {

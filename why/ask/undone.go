@@ -21,13 +21,13 @@ func (f *follower) undone(ctx context.Context, p place, service *v1.Service, lef
 	if service == nil || left == 0 {
 		return nil
 	}
-	list, err := f.client.BatchV1().Jobs(service.Namespace).List(ctx, metav1.ListOptions{})
+	list, err := allOf[batchv1.Job](ctx, f.question, service.Namespace)
 	if err != nil {
 		return nil
 	}
 	var found []answer.Hop
-	for i := range list.Items {
-		o := &list.Items[i]
+	for i := range list {
+		o := &list[i]
 		failed, ok := cluster.FailedAt(o)
 		if !ok || !f.explains(failed) {
 			continue
@@ -57,23 +57,23 @@ func (f *follower) unmade(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 	if left < mostHops || !slices.ContainsFunc(cluster.Words(a, v), cluster.LacksCluster) {
 		return nil
 	}
-	list, err := f.client.BatchV1().Jobs(pod.Namespace).List(ctx, metav1.ListOptions{})
-	services, failed := f.client.CoreV1().Services(pod.Namespace).List(ctx, metav1.ListOptions{})
+	list, err := allOf[batchv1.Job](ctx, f.question, pod.Namespace)
+	services, failed := allOf[v1.Service](ctx, f.question, pod.Namespace)
 	if err != nil || failed != nil {
 		return nil
 	}
 	var found []answer.Hop
-	for i := range list.Items {
-		o := &list.Items[i]
+	for i := range list {
+		o := &list[i]
 		settings := f.settings(ctx, jobsPod(o))
-		n := slices.IndexFunc(services.Items, func(s v1.Service) bool {
+		n := slices.IndexFunc(services, func(s v1.Service) bool {
 			_, _, named := cluster.Named(settings, &s)
 			return named && cluster.Leads(&s, pod)
 		})
 		if n < 0 || cluster.Completed(o) || metav1.IsControlledBy(pod, o) {
 			continue
 		}
-		hops := f.job(ctx, o, fmt.Sprintf("Job %s/%s asks it by its Service %s, and is not done", o.Namespace, o.Name, services.Items[n].Name), v, asker{}, left)
+		hops := f.job(ctx, o, fmt.Sprintf("Job %s/%s asks it by its Service %s, and is not done", o.Namespace, o.Name, services[n].Name), v, asker{}, left)
 		if len(hops) == 0 {
 			continue
 		}
@@ -92,14 +92,14 @@ func (f *follower) unmigrated(ctx context.Context, pod *v1.Pod, a *answer.Answer
 	if left < mostHops || !slices.ContainsFunc(cluster.Words(a, v), cluster.LacksSchema) {
 		return nil
 	}
-	list, err := f.client.BatchV1().Jobs(pod.Namespace).List(ctx, metav1.ListOptions{})
-	if err != nil || len(list.Items) == 0 {
+	list, err := allOf[batchv1.Job](ctx, f.question, pod.Namespace)
+	if err != nil || len(list) == 0 {
 		return nil
 	}
 	asked := f.configured(ctx, pod)
 	var found []answer.Hop
-	for i := range list.Items {
-		o := &list.Items[i]
+	for i := range list {
+		o := &list[i]
 		settings := f.settings(ctx, jobsPod(o))
 		n := slices.IndexFunc(asked, func(p place) bool {
 			_, _, named := cluster.Named(settings, p.service)

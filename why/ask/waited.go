@@ -25,12 +25,12 @@ func (f *follower) jobs(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	if !slices.ContainsFunc(said, func(s cluster.Said) bool { return cluster.SpeaksOfJobs(s.Words) }) {
 		return nil
 	}
-	list, err := f.client.BatchV1().Jobs(pod.Namespace).List(ctx, metav1.ListOptions{})
+	list, err := allOf[batchv1.Job](ctx, f.question, pod.Namespace)
 	if err != nil {
 		return nil
 	}
-	for i := range list.Items {
-		o := &list.Items[i]
+	for i := range list {
+		o := &list[i]
 		n := slices.IndexFunc(said, func(s cluster.Said) bool { return cluster.CallsJob(s.Words, o.Name) })
 		if n < 0 || metav1.IsControlledBy(pod, o) || cluster.Completed(o) {
 			continue
@@ -56,12 +56,12 @@ func (f *follower) madeBy(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 // the one that waits suffers from.
 func (f *follower) job(ctx context.Context, o *batchv1.Job, by string, v answer.Verdict, k asker, left int) []answer.Hop {
 	name := o.Namespace + "/" + o.Name
-	pods, err := f.client.CoreV1().Pods(o.Namespace).List(ctx, metav1.ListOptions{})
+	pods, err := allOf[v1.Pod](ctx, f.question, o.Namespace)
 	if err != nil {
 		return nil
 	}
-	for i := range pods.Items {
-		p := &pods.Items[i]
+	for i := range pods {
+		p := &pods[i]
 		if !metav1.IsControlledBy(p, o) {
 			continue
 		}
@@ -143,13 +143,13 @@ func (f *follower) mentioned(ctx context.Context, pod *v1.Pod, a *answer.Answer,
 	if left < mostHops || k.names || since.IsZero() || v.Cause != answer.AppUnhealthy || len(said) == 0 {
 		return nil
 	}
-	pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
 	if err != nil {
 		return nil
 	}
 	found := map[string]way{}
-	for i := range pods.Items {
-		p := &pods.Items[i]
+	for i := range pods {
+		p := &pods[i]
 		name := cluster.CalledLike(p)
 		n := slices.IndexFunc(said, func(text string) bool { return cluster.HasWord(text, name) })
 		if n < 0 || p.UID == pod.UID || cluster.CalledLike(pod) == name || cluster.HasContainer(pod, name) || f.seen[p.UID] {

@@ -46,7 +46,7 @@ func (f *follower) otherDomain(ctx context.Context, pod *v1.Pod, v *answer.Verdi
 		if !ok {
 			continue
 		}
-		service, err := f.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{})
+		service, err := oneOf[v1.Service](ctx, f.question, space, name)
 		if err != nil || f.foreign(service, nil) {
 			continue
 		}
@@ -146,14 +146,14 @@ func (f *follower) givenOut(ctx context.Context, pod *v1.Pod, a *answer.Answer, 
 		if service, target := f.resolve(ctx, pod.Namespace, host); service != nil || target != nil || ip.IsLoopback() {
 			continue
 		}
-		pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+		pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
 		if err != nil {
 			return r, nil, nil
 		}
 		likely, selected = nil, nil
 		several := false
 		for _, p := range f.configured(ctx, pod) {
-			behind := cluster.Selected(p.service, pods.Items)
+			behind := cluster.Selected(p.service, pods)
 			if cluster.Replaced(port, p.service, behind, func(other string) bool { return near(ip, other) }) {
 				several = several || likely != nil
 				likely, selected = &p, behind
@@ -177,19 +177,19 @@ func (f *follower) nameless(ctx context.Context, pod *v1.Pod, a *answer.Answer, 
 		if r.How != answer.ReachSaid || !cluster.NoSuchHost(r.Said) || !cluster.MayBeService(host) || f.options.Within && space != f.options.Namespace || !a.Verdicts[i].Names(host) {
 			continue
 		}
-		if _, err := f.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		if _, err := oneOf[v1.Service](ctx, f.question, space, name); !apierrors.IsNotFound(err) {
 			continue
 		}
-		services, err := f.client.CoreV1().Services(space).List(ctx, metav1.ListOptions{})
+		services, err := allOf[v1.Service](ctx, f.question, space)
 		if err != nil {
 			return false
 		}
 		missing := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name}}
 		where, _, _ := cluster.Named(f.settings(ctx, pod), missing)
-		cluster.NoService(&a.Verdicts[i], missing, port, where, services.Items)
+		cluster.NoService(&a.Verdicts[i], missing, port, where, services)
 		if !f.options.Within {
-			if all, err := f.client.CoreV1().Services("").List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name}); err == nil && len(all.Items) > 0 {
-				cluster.ServiceElsewhere(&a.Verdicts[i], name, all.Items[0].Namespace)
+			if all, err := someOf[v1.Service](ctx, f.question, "", metav1.ListOptions{FieldSelector: "metadata.name=" + name}); err == nil && len(all) > 0 {
+				cluster.ServiceElsewhere(&a.Verdicts[i], name, all[0].Namespace)
 			}
 		}
 		return true
@@ -213,15 +213,15 @@ func near(ip netip.Addr, other string) bool {
 
 // well says whether all pods behind a Service are ready.
 func (f *follower) well(ctx context.Context, space, name string) bool {
-	service, err := f.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{})
+	service, err := oneOf[v1.Service](ctx, f.question, space, name)
 	if err != nil {
 		return false
 	}
-	pods, err := f.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})
+	pods, err := allOf[v1.Pod](ctx, f.question, space)
 	if err != nil {
 		return false
 	}
-	behind := cluster.Selected(service, pods.Items)
+	behind := cluster.Selected(service, pods)
 	return len(behind) > 0 && !slices.ContainsFunc(behind, func(p v1.Pod) bool { return !cluster.LooksWell(&p) || p.Status.Phase == v1.PodSucceeded })
 }
 
@@ -230,7 +230,7 @@ func (f *follower) domain(ctx context.Context, pod *v1.Pod) *v1.Service {
 	if pod.Spec.Subdomain == "" {
 		return nil
 	}
-	service, err := f.client.CoreV1().Services(pod.Namespace).Get(ctx, pod.Spec.Subdomain, metav1.GetOptions{})
+	service, err := oneOf[v1.Service](ctx, f.question, pod.Namespace, pod.Spec.Subdomain)
 	if err != nil || service.Spec.ClusterIP != v1.ClusterIPNone {
 		return nil
 	}

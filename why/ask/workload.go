@@ -51,15 +51,15 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 	if err != nil {
 		return answer.Answer{}, fmt.Errorf("the selector of %s %s is not valid: %w", b.Subject.Kind, b.Subject.Name, err)
 	}
-	list, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	list, err := someOf[v1.Pod](ctx, q, q.space, metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
 		return answer.Answer{}, fmt.Errorf("listing pods: %w", err)
 	}
-	answers, err := q.pods(ctx, list.Items)
-	keptOpen(list.Items, answers)
-	q.heard(ctx, list.Items, answers)
-	q.led(ctx, list.Items, answers)
-	q.inCommon(ctx, answers, list.Items)
+	answers, err := q.pods(ctx, list)
+	keptOpen(list, answers)
+	q.heard(ctx, list, answers)
+	q.led(ctx, list, answers)
+	q.inCommon(ctx, answers, list)
 	if b.Refused == "" {
 		b.Refused, b.Since = q.refused(ctx, b.Subject.UID)
 	}
@@ -87,13 +87,12 @@ func keptOpen(pods []v1.Pod, answers []answer.Answer) {
 
 // behind reads a workload.
 func (q *question) behind(ctx context.Context, t Target) (behind, error) {
-	apps, get := q.client.AppsV1(), metav1.GetOptions{}
 	switch t.Kind {
 	case "deployment":
-		o, err := apps.Deployments(q.space).Get(ctx, t.Name, get)
+		o, err := oneOf[appsv1.Deployment](ctx, q, q.space, t.Name)
 		return deployment(o), err
 	case "replicaset":
-		o, err := apps.ReplicaSets(q.space).Get(ctx, t.Name, get)
+		o, err := oneOf[appsv1.ReplicaSet](ctx, q, q.space, t.Name)
 		b := behind{Workload: cluster.Workload{Subject: subject("ReplicaSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
 		for _, s := range o.Status.Conditions {
 			if s.Type == appsv1.ReplicaSetReplicaFailure && s.Status == v1.ConditionTrue {
@@ -102,10 +101,10 @@ func (q *question) behind(ctx context.Context, t Target) (behind, error) {
 		}
 		return b, err
 	case "statefulset":
-		o, err := apps.StatefulSets(q.space).Get(ctx, t.Name, get)
+		o, err := oneOf[appsv1.StatefulSet](ctx, q, q.space, t.Name)
 		return statefulSet(o), err
 	case "daemonset":
-		o, err := apps.DaemonSets(q.space).Get(ctx, t.Name, get)
+		o, err := oneOf[appsv1.DaemonSet](ctx, q, q.space, t.Name)
 		b := daemonSet(o)
 		if err == nil && b.Nodes != "" && !q.options.Within {
 			if taints := (cluster.Around{Nodes: q.nodes()}).KeepsOut(b.template); taints != "" {
@@ -114,7 +113,7 @@ func (q *question) behind(ctx context.Context, t Target) (behind, error) {
 		}
 		return b, err
 	}
-	o, err := q.client.BatchV1().Jobs(q.space).Get(ctx, t.Name, get)
+	o, err := oneOf[batchv1.Job](ctx, q, q.space, t.Name)
 	return job(o), err
 }
 
@@ -157,15 +156,15 @@ func job(o *batchv1.Job) behind {
 
 // cronJob asks about the newest of the jobs that a CronJob made.
 func (q *question) cronJob(ctx context.Context, name string) ([]answer.Answer, error) {
-	o, err := q.client.BatchV1().CronJobs(q.space).Get(ctx, name, metav1.GetOptions{})
+	o, err := oneOf[batchv1.CronJob](ctx, q, q.space, name)
 	if err != nil {
 		return nil, fmt.Errorf("reading cronjob %s/%s: %w", q.space, name, err)
 	}
-	jobs, err := q.client.BatchV1().Jobs(q.space).List(ctx, metav1.ListOptions{})
+	jobs, err := allOf[batchv1.Job](ctx, q, q.space)
 	if err != nil {
 		return nil, fmt.Errorf("listing jobs: %w", err)
 	}
-	own := slices.DeleteFunc(jobs.Items, func(j batchv1.Job) bool { return !metav1.IsControlledBy(&j, o) })
+	own := slices.DeleteFunc(slices.Clone(jobs), func(j batchv1.Job) bool { return !metav1.IsControlledBy(&j, o) })
 	if len(own) == 0 {
 		a := cluster.CronJobAnswer(o, nil, q.now())
 		q.missed(ctx, o, nil, &a)
@@ -181,16 +180,13 @@ func (q *question) cronJob(ctx context.Context, name string) ([]answer.Answer, e
 // missed tells of runs that a CronJob misses by the words of its controller, of the time since its newest job began (of
 // k8s.io/kubernetes pkg/controller/cronjob).
 func (q *question) missed(ctx context.Context, o *batchv1.CronJob, newest *batchv1.Job, a *answer.Answer) {
-	events, err := q.client.CoreV1().Events(q.space).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(o.UID)).String()})
-	if err != nil {
-		return
-	}
+	events := q.events(ctx, q.space, fields.Set{"involvedObject.uid": string(o.UID)})
 	began := o.CreationTimestamp.Time
 	if newest != nil {
 		began = newest.CreationTimestamp.Time
 	}
-	for i := range events.Items {
-		e := &events.Items[i]
+	for i := range events {
+		e := &events[i]
 		first, last := e.FirstTimestamp.Time, e.LastTimestamp.Time
 		if !last.After(began) {
 			continue
@@ -228,12 +224,10 @@ func (q *question) refused(ctx context.Context, uid types.UID) (string, time.Tim
 
 // lastEvent is the last one of that reason about an object, and when it was first heard.
 func (q *question) lastEvent(ctx context.Context, uid types.UID, reason string) (string, time.Time) {
-	events, err := q.client.CoreV1().Events(q.space).List(ctx, metav1.ListOptions{
-		FieldSelector: fields.Set{"involvedObject.uid": string(uid), "reason": reason}.String(),
-	})
-	if err != nil || len(events.Items) == 0 {
+	events := q.events(ctx, q.space, fields.Set{"involvedObject.uid": string(uid), "reason": reason})
+	if len(events) == 0 {
 		return "", time.Time{} // an answer without it is still one
 	}
-	last := slices.MaxFunc(events.Items, func(a, b v1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	last := slices.MaxFunc(events, func(a, b v1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
 	return last.Message, last.FirstTimestamp.Time
 }
