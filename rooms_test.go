@@ -51,6 +51,8 @@ var rooms = []room{
 	{dir: "demo", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/kubernetes", "sigs.k8s.io/yaml", module + "paint", module + "why/answer", module + "why/prose"}},
 	{dir: "demo/actor"},
 	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "logline", module + "health", module + "knowledge", module + "mesh", module + "shell", module + "why/answer", module + "why/history", module + "why/kubectl", module + "why/mounts", module + "why/prose", module + "why/words"}},
+	{dir: "why/graph", pure: true},
+	{dir: "why/diagnose", pure: true, imports: []string{module + "why/graph"}},
 	{dir: "why/history", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
 	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", "k8s.io/component-helpers/scheduling/corev1", module + "fact", module + "knowledge", module + "logline", module + "health", module + "shell", module + "why/answer", module + "why/kubectl", module + "why/mounts", module + "why/netpol", module + "why/prose", module + "why/words"}},
 	{dir: "why/common", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why/answer", module + "why/cluster", module + "why/prose"}},

@@ -12,11 +12,10 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/diagnose"
+	"whylet.dev/whylet/why/graph"
 	"whylet.dev/whylet/why/kubectl"
 )
-
-// soonAfter is how much later than the effect its reason may be known.
-const soonAfter = 5 * time.Second
 
 // withheld says whether an answer is waited for at a place, of one that gave others just before,
 // and that has nothing to do meanwhile.
@@ -27,58 +26,59 @@ func (p place) withheld(a *answer.Answer) bool {
 // copies leads on from a pod that looks well to those that are to have a copy of what it has:
 // where it is said to lack them, or keeps an answer to itself and some of them went as that
 // began. Nothing but their configuration shows that they are its copies.
-func (f *follower) copies(ctx context.Context, p place, service *v1.Service, pod *v1.Pod, a *answer.Answer, met bool, left int) []answer.Hop {
-	said, withheld := slices.ContainsFunc(p.said, cluster.LacksCopies), p.withheld(a)
-	if service == nil || left == 0 || !met || !said && !withheld {
-		return nil
+func (n *visit) copies(ctx context.Context, p place, service *v1.Service) bool {
+	pod, said := n.pod, slices.ContainsFunc(p.said, cluster.LacksCopies)
+	if !said && !p.withheld(n.a) {
+		return false
 	}
 	because := "keeps its answer to itself and uses no CPU"
 	if said {
 		because = "is said to lack others that have a copy"
 	}
-	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
+	lacks := func(w way, by string) bool {
+		w.says(func(h *answer.Hop) { h.By = by })
+		w.guess = fmt.Sprintf("%s/%s %s, and %s", pod.Namespace, pod.Name, because, by)
+		n.leads(w, graph.ReplicaOf, graph.Likely, graph.Spec)
+		return w.cause != ""
+	}
+	pods, err := allOf[v1.Pod](ctx, n.question, pod.Namespace)
 	if err != nil {
-		return nil
+		return false
 	}
 	for i := range pods {
 		c := &pods[i]
-		if c.UID == pod.UID || f.seen[c.UID] || cluster.LooksWell(c) || !kubectl.Related(c, pod) && !f.copiesFrom(ctx, c, pod, service) {
+		if c.UID == pod.UID || n.seen[c.UID] || cluster.LooksWell(c) || !kubectl.Related(c, pod) && !n.copiesFrom(ctx, c, pod, service) {
 			continue
 		}
-		w := f.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid}}, nil, c, left)
-		if len(w.hops) > 0 && f.explains(w.first) {
-			w.hops[0].By = cluster.IsCopy(c, service)
-			f.likely = fmt.Sprintf("%s/%s %s, and %s", pod.Namespace, pod.Name, because, w.hops[0].By)
-			return w.hops
+		if w := n.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid}}, nil, c); n.explains(w.first) && lacks(w, cluster.IsCopy(c, service)) {
+			return true
 		}
 	}
-	hops := f.copiesGone(ctx, pod, service)
-	if len(hops) > 0 {
-		f.likely = fmt.Sprintf("%s/%s %s, and %s", pod.Namespace, pod.Name, because, hops[0].By)
-	}
-	return hops
+	w, by := n.copiesGone(ctx, service)
+	return lacks(w, by)
 }
 
-// copiesGone is the hop to the first pod of a StatefulSet that has none any more, and whose pods
-// are to have a copy of what another has.
-func (f *follower) copiesGone(ctx context.Context, pod *v1.Pod, service *v1.Service) []answer.Hop {
-	sets, err := allOf[appsv1.StatefulSet](ctx, f.question, pod.Namespace)
+// copiesGone is the way to the first pod of a StatefulSet that has none any more, and whose pods
+// are to have a copy of what another has, and by what it is known for one.
+func (n *visit) copiesGone(ctx context.Context, service *v1.Service) (w way, by string) {
+	sets, err := allOf[appsv1.StatefulSet](ctx, n.question, n.pod.Namespace)
 	if err != nil {
-		return nil
+		return w, ""
 	}
-	inside := *f.question
-	inside.space, inside.look = pod.Namespace, false
+	inside := *n.question
+	inside.space, inside.look = n.pod.Namespace, false
 	for i := range sets {
 		set := &sets[i]
 		c := copyOf(set)
-		if first, end := cluster.Ordinals(set); first < end || !f.copiesFrom(ctx, c, pod, service) {
+		if first, end := cluster.Ordinals(set); first < end || !n.copiesFrom(ctx, c, n.pod, service) {
 			continue
 		}
-		if all, _ := inside.departed(ctx, c.Name); len(all) > 0 && f.explains(cluster.First(&all[0], cluster.Root(&all[0]))) {
-			return cluster.HopOf("", c.Namespace+"/"+c.Name, cluster.IsCopy(c, service), &all[0])
+		if all, _ := inside.departed(ctx, c.Name); len(all) > 0 && n.explains(cluster.First(&all[0], cluster.Root(&all[0]))) {
+			by = cluster.IsCopy(c, service)
+			return n.end(cluster.HopOf("", c.Namespace+"/"+c.Name, by, &all[0]), false), by
 		}
 	}
-	return nil
+	return w, ""
 }
 
 // copyOf is the first pod of a StatefulSet, as it would be made.
@@ -100,12 +100,7 @@ func (f *follower) copiesFrom(ctx context.Context, c, pod *v1.Pod, service *v1.S
 }
 
 // explains says whether what began at a moment may be why the first pod began to fail.
-func (f *follower) explains(first time.Time) bool {
-	if first.IsZero() || first.After(f.since.Add(soonAfter)) {
-		return false
-	}
-	return f.lastWell.IsZero() || first.After(f.lastWell.Add(-mayLast))
-}
+func (f *follower) explains(first time.Time) bool { return diagnose.Timely(first, f.since, f.lastWell) }
 
 // mostClients is how many are named that ask the same.
 const mostClients = 3

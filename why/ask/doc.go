@@ -17,14 +17,14 @@
 //	survey.go    what is wrong beside pods; snapshot.go, what one question reads; left.go,
 //	             pods that went lately
 //	api.go       what the API server shows, where nobody on a node can be asked
-//	follow.go    from a pod that waits to the one that is waited for; whose.go, whose an
+//	follow.go    the graph of what explains a failure, and its root; whose.go, whose an
 //	             address or a name is; unseen.go, what is wrong with one that looks well
 //	own_service.go  a probe that asks by the Service of its own pod
 //	policy.go    the NetworkPolicies between a pod and what it asks
-//	places.go    where a pod asks, and who that is; waited.go, Jobs that it waits for,
+//	places.go    where a pod asks, and who that is; waited.go, what keeps a Job from being done,
 //	             and what stands for several pods
 //	copies.go    who waits for those that are to have a copy of what it has
-//	forgot.go    who was started again and lacks what it had; undone.go, the Job that left something undone
+//	forgot.go    who was started again and lacks what it had; undone.go, the Job that is waited for, or left something undone
 //	echo.go      whose log has the words of an error, or is about the same thing
 //	ordinal.go   who is asked and not made yet
 //	suffer.go    and from that one back to those that fail because of it

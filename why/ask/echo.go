@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/graph"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -30,38 +31,37 @@ type heard struct {
 	ofItself  bool
 }
 
-// echoed goes to the pod whose log has the words of an error as its own, of those that the configuration
-// of who repeats it names: that it says so of what it lacks itself is the reason.
-func (f *follower) echoed(ctx context.Context, pod *v1.Pod, k asker, left int) []answer.Hop {
-	var last []answer.Hop
-	for _, h := range f.echoes(ctx, pod, k) {
-		if !h.ofItself || left == 0 {
-			continue
-		}
-		hops := f.echo(ctx, h, left)
-		if last != nil && hops[len(hops)-1].Pod != last[len(last)-1].Pod {
-			return nil // two say so of themselves
-		}
-		if last == nil || len(hops) > len(last) {
-			last = hops
+// echoed goes to the pods whose logs have the words of an error as their own, of those that the configuration
+// of who repeats it names: that one says so of what it lacks itself is the reason.
+func (n *visit) echoed(ctx context.Context) {
+	if n.left == 0 {
+		return
+	}
+	for _, h := range n.echoes(ctx, n.pod, n.asker) {
+		if h.ofItself {
+			n.leads(n.echo(ctx, h), graph.FailedBy, graph.Likely, graph.Log)
 		}
 	}
-	return last
 }
 
-// echo is the hop to one whose log has the words of an error, or through it to whom it repeats.
-func (f *follower) echo(ctx context.Context, h heard, left int) []answer.Hop {
+// echo is the way to one whose log has the words of an error, or through it to whom it repeats.
+func (n *visit) echo(ctx context.Context, h heard) way {
 	own := hopTo(h.by, h.service, h.pod, h.told, -1)
-	f.path[h.pod.UID] = true
-	defer delete(f.path, h.pod.UID)
-	if more := f.echoed(ctx, h.pod, asker{address: h.pod.Status.PodIP, said: []string{h.complaint.Text}}, left-1); len(more) > 0 {
-		return through(own, more)
-	}
+	w := way{to: podID(h.pod), through: own, well: true}
+	defer n.enter(w.to)()
+	there := visit{follower: n.follower, id: w.to, pod: h.pod, a: h.told, left: n.left - 1}
+	there.asker = asker{address: h.pod.Status.PodIP, said: []string{h.complaint.Text}}
+	there.echoed(ctx)
 	cause, text, _ := cluster.Fails(h.told, h.by.since)
 	own.Cause = cause
 	own.Say(text)
 	own.Fixes = cluster.Steps(h.pod, h.told, own, h.by.since)
-	return []answer.Hop{own}
+	n.graph.Find(graph.Finding{At: w.to, Cause: string(cause), Effect: true})
+	w.root = own
+	if d := n.rootFrom(w.to); d.Root != nil {
+		w.cause = answer.Cause(d.Root.Cause)
+	}
+	return w
 }
 
 // echoes are the pods that look well, of those which a pod's configuration names, and have the words of its
@@ -80,7 +80,7 @@ func (f *follower) echoes(ctx context.Context, pod *v1.Pod, k asker) []heard {
 		behind := cluster.Selected(p.service, pods)
 		for i := range behind {
 			other := &behind[i]
-			if looked == mostEchoes || f.path[other.UID] || !cluster.LooksWell(other) {
+			if looked == mostEchoes || slices.Contains(f.path, podID(other)) || !cluster.LooksWell(other) {
 				continue
 			}
 			looked++
@@ -103,14 +103,14 @@ func (f *follower) echoes(ctx context.Context, pod *v1.Pod, k asker) []heard {
 
 // saysToo tells of the one pod that has the words of an error, too, which are of what it was asked.
 func (f *follower) saysToo(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
-	f.path[pod.UID] = true
+	f.path = append(f.path, podID(pod))
 	all := f.echoes(ctx, pod, newAsker(pod, a, a.Verdicts[i]))
 	if len(all) != 1 {
 		return false
 	}
 	last, by := all[0], all[0].by.named
 	for range mostHops {
-		f.path[last.pod.UID] = true
+		f.path = append(f.path, podID(last.pod))
 		next := f.echoes(ctx, last.pod, asker{address: last.pod.Status.PodIP, said: []string{last.complaint.Text}})
 		if len(next) != 1 {
 			break
@@ -184,31 +184,23 @@ func (f *follower) asked(ctx context.Context, pod *v1.Pod, a *answer.Answer) (al
 // fellows goes to the workload that asks what a pod asks, a queue mostly, and says of its work with the same
 // thing that the pod's error names what went wrong there, or is configured for a queue that the error names
 // and is not well, where one alone does.
-func (f *follower) fellows(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, left int) []answer.Hop {
-	said := cluster.Quoted(a, v)
-	if left < mostHops || len(said) == 0 {
-		return nil
+func (n *visit) fellows(ctx context.Context) {
+	said := cluster.Quoted(n.a, n.v)
+	if !n.first() || len(said) == 0 {
+		return
 	}
-	found, why := map[string]way{}, ""
-	for _, h := range f.askTheSame(ctx, pod, k) {
-		by, because, ok := sharesWork(h, said, k, cluster.Since(a, v))
-		if !ok {
+	found := map[string]bool{}
+	for _, h := range n.askTheSame(ctx, n.pod, n.asker) {
+		by, because, ok := sharesWork(h, said, n.asker, cluster.Since(n.a, n.v))
+		if !ok || found[cluster.CalledLike(h.pod)] {
 			continue
 		}
-		if w := f.at(ctx, by, nil, h.pod, left); len(w.hops) > 0 {
-			why = fmt.Sprintf("%s, and both ask %s/%s", because, h.service.Namespace, h.service.Name)
-			w.hops[0].By = fmt.Sprintf("pod %s/%s: %s", h.pod.Namespace, h.pod.Name, because)
-			found[cluster.CalledLike(h.pod)] = w
-		}
+		w := n.at(ctx, by, nil, h.pod)
+		w.guess = fmt.Sprintf("%s, and both ask %s/%s", because, h.service.Namespace, h.service.Name)
+		w.says(func(to *answer.Hop) { to.By = fmt.Sprintf("pod %s/%s: %s", h.pod.Namespace, h.pod.Name, because) })
+		found[cluster.CalledLike(h.pod)] = w.cause != ""
+		n.leads(w, graph.FailedBy, graph.Possible, graph.Log)
 	}
-	if len(found) != 1 {
-		return nil
-	}
-	for _, w := range found {
-		f.likely = why
-		return w.hops
-	}
-	return nil
 }
 
 // sharesWork says whether a pod that asks what another asks has to do with its error, which began at a

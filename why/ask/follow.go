@@ -13,6 +13,8 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/diagnose"
+	"whylet.dev/whylet/why/graph"
 )
 
 // mostHops is how many pods after one another are asked what they wait for, mostPlaces
@@ -22,29 +24,27 @@ const mostHops, mostPlaces = 5, 12
 // mostPeers bounds of how many pods that look well, on the ways of one answer, the logs are read.
 const mostPeers = 8
 
-// follower follows the waiting of one pod to whoever is waited for. It asks only about
-// pods of the cluster, each once.
+// follower looks for what explains the failures of a pod: at whom it asks, and whom that asks. It asks about each pod once,
+// and makes a graph of what explains what.
 type follower struct {
 	*question
-	// seen are the pods on the ways of one verdict, told what was answered about any.
-	seen map[types.UID]bool
 	told map[types.UID]answer.Answer
 	// heardPeers counts those that look well whose logs were read.
 	heardPeers int
-	// beside are the ways to what is not well either and may have nothing to do with it.
-	beside [][]answer.Hop
-	// path are the pods on the way to where it looks now, circles those found there that wait for
-	// one of them, with the name that they have for it; mutual is the one of these that the first
-	// pod asks, which waits itself (waits).
-	path    map[types.UID]bool
-	circles map[types.UID]string
-	waits   bool
-	mutual  *v1.Pod
-	// unwell are the pods of which something that their configuration names is not well, and nothing
-	// shows that they ask there.
-	unwell map[types.UID]bool
-	// likely is why it leads there, where nothing but a name shows that it does.
-	likely string
+	search
+}
+
+// search is the one for the root of one verdict.
+type search struct {
+	graph graph.Graph
+	ways  []way // by the references of the graph's edges
+	seen  map[types.UID]bool
+	// path are the pods on the way to where it looks now, and callsBack how those of them are called by pods on it that
+	// ask one before them.
+	path      []graph.ID
+	callsBack map[graph.ID]string
+	// waits is set where the first pod waits for another itself.
+	waits bool
 	// lastWell is when the first pod was well last, since when it began to fail; zero where nobody
 	// knows.
 	lastWell, since time.Time
@@ -52,16 +52,54 @@ type follower struct {
 	suspects suspicion
 }
 
+// visit is a pod of the graph whose trouble may be the effect of another's.
+type visit struct {
+	*follower
+	id  graph.ID
+	pod *v1.Pod
+	a   *answer.Answer
+	v   answer.Verdict
+	asker
+	// only are the causes by which its trouble is explained; empty: all.
+	only  []string
+	asked map[string]bool
+	left  int
+}
+
+// first says whether the pod is the one that was asked about.
+func (n *visit) first() bool { return n.left == mostHops }
+
+// way is where a pod asks, and what is told of that: as of one that only leads on, and as of the root.
+type way struct {
+	to            graph.ID
+	through, root answer.Hop
+	// cause is that of the root that it leads to; empty where there is no trouble. first is when the trouble there began.
+	cause answer.Cause
+	first time.Time
+	well  bool // the pod looks well, and it is its log that says what is wrong
+	// seen is set where anything but a configuration shows that it was asked there, moot where the trouble explains
+	// nothing. only are the causes by which it explains anything; empty: all.
+	seen, moot bool
+	only       []string
+	closed     bool // no pod behind the Service takes requests
+	blocked    bool // a NetworkPolicy does not admit the connection
+	back       bool // it is on the way already, or waits for one that is
+	guess      string
+}
+
+// says has the hop of a way be told otherwise.
+func (w *way) says(how func(*answer.Hop)) {
+	how(&w.through)
+	how(&w.root)
+}
+
 // follow goes on where a pod's answer ends at another's door: a verdict of a failure that
-// may be somebody else's gets the cause of the last that is waited for. What cannot be
-// read leaves the answer as it is.
+// may be somebody else's gets the cause of the root. What cannot be read leaves the answer as it is.
 func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	if q.options.Container != "" || !slices.ContainsFunc(a.Verdicts, cluster.MayLead) {
 		return
 	}
-	looking := *q
-	looking.look, looking.top = true, false
-	f := &follower{question: &looking, told: map[types.UID]answer.Answer{}}
+	f := q.follower()
 	// What its processes say and wait for now, and those of its other containers.
 	if again, err := f.pod(ctx, pod); err == nil && len(again.Verdicts) > 0 {
 		*a = again
@@ -71,303 +109,367 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		if !cluster.MayLead(v) || f.ownService(ctx, pod, a, i) {
 			continue
 		}
-		f.begin(pod.UID, v.Cause == answer.DependencyDown)
+		f.begin(v.Cause == answer.DependencyDown, pod.UID)
 		f.lastWell, f.since = cluster.LastWell(v), cluster.Since(a, v)
 		if f.noDNS(ctx, pod, a, i) {
 			continue
 		}
-		if hops := f.from(ctx, pod, a, cluster.AsAnswer(v), mostHops); len(hops) > 0 && cluster.Explains(v, hops) {
-			cluster.Lead(a, i, hops, f.likely)
-			f.call(ctx, pod, a, i)
-			f.ordinal(ctx, &a.Verdicts[i])
-			f.unsure(ctx, &a.Verdicts[i])
-			cluster.Share(a, i, hops, f.likely)
-			continue
-		}
-		for _, hops := range f.beside {
-			cluster.Mention(&a.Verdicts[i], hops)
-		}
-		switch {
-		case f.elsewhere(ctx, pod, a, i):
-		case f.mutual != nil:
-			cluster.Mutual(&a.Verdicts[i], pod, f.mutual, f.circles[f.mutual.UID], f.domain(ctx, f.mutual))
-		case f.nameless(ctx, pod, a, i):
-		case v.Cause != answer.DependencyDown && f.saysToo(ctx, pod, a, i):
-		case len(f.beside) > 0:
-		case v.Cause == answer.DependencyDown:
-			if !f.otherDomain(ctx, pod, &a.Verdicts[i], a) && !f.oldAddress(ctx, pod, a, i) {
-				f.name(ctx, pod, a, i)
-			}
-		case cluster.Relays(v), cluster.HandsOn(v):
-			if named := f.configured(ctx, pod); len(named) == 1 {
-				cluster.Behind(&a.Verdicts[i], named[0].named, pod.Namespace, named[0].host, f.well(ctx, pod.Namespace, named[0].host))
-			}
-		case f.saysMeanwhile(ctx, pod, a, i):
-		case cluster.Plain(v):
-			f.asks(ctx, pod, a, i)
+		d := f.rootOf(ctx, pod, a, v)
+		if d.Leads() {
+			f.lead(ctx, pod, a, i, d)
+		} else {
+			f.leftAlone(ctx, pod, a, i, d)
 		}
 		f.unsure(ctx, &a.Verdicts[i])
 	}
 }
 
+func (q *question) follower() *follower {
+	looking := *q
+	looking.look, looking.top = true, false
+	return &follower{question: &looking, told: map[types.UID]answer.Answer{}}
+}
+
 // begin begins with a verdict of a pod, which waits for another or does not.
-func (f *follower) begin(pod types.UID, waits bool) {
-	f.beside, f.likely, f.mutual, f.waits, f.suspects = nil, "", nil, waits, suspicion{}
-	f.seen, f.path, f.circles, f.unwell = map[types.UID]bool{pod: true}, map[types.UID]bool{}, map[types.UID]string{}, map[types.UID]bool{}
+func (f *follower) begin(waits bool, pod types.UID) {
+	f.search = search{waits: waits, seen: map[types.UID]bool{pod: true}, callsBack: map[graph.ID]string{}}
 }
 
-// way is what there is at a place: the hops that lead to the trouble, none where there is
-// none; whether anything but a configuration shows that it was asked there, and whether the
-// trouble explains nothing, or may not.
-type way struct {
-	hops       []answer.Hop
-	well       bool // the pod looks well, and it is its log that says what is wrong
-	seen, moot bool
-	closed     bool // no pod behind the Service takes requests
-	blocked    bool // a NetworkPolicy does not admit the connection
-	back       bool // it is on the way already
-	mutual     *v1.Pod
-	first      time.Time
+// rootOf finds the root of a verdict of a pod.
+func (f *follower) rootOf(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict) diagnose.Diagnosis {
+	id := podID(pod)
+	f.graph.Find(graph.Finding{At: id, Cause: string(v.Cause), Effect: true, Waits: f.waits})
+	f.explore(ctx, pod, a, v, mostHops)
+	return diagnose.Root(&f.graph, id)
 }
 
-// from finds the first place that a pod asks whose trouble explains the pod's: the hops
-// that lead to it, none where no place does.
-func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, left int) []answer.Hop {
+func podID(pod *v1.Pod) graph.ID { return graph.Of("pod", pod.Namespace, pod.Name) }
+
+// lead gives a verdict the cause of the root.
+func (f *follower) lead(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int, d diagnose.Diagnosis) {
+	hops, guess := f.hops(d.Path), d.Guess()
+	cluster.Lead(a, i, hops, guess)
+	f.call(ctx, pod, a, i)
+	f.ordinal(ctx, &a.Verdicts[i])
+	cluster.Share(a, i, hops, guess)
+}
+
+// hops are those of a path.
+func (f *follower) hops(path []graph.Edge) (hops []answer.Hop) {
+	last := f.ways[path[len(path)-1].Ref].root
+	for _, e := range path[:len(path)-1] {
+		h := f.ways[e.Ref].through
+		h.Cause = last.Cause // where it ends is the reason of the trouble here, too
+		hops = append(hops, h)
+	}
+	return append(hops, last)
+}
+
+// leftAlone says more of a verdict that nothing explains.
+func (f *follower) leftAlone(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int, d diagnose.Diagnosis) {
+	v := a.Verdicts[i]
+	for _, path := range d.Beside {
+		cluster.Mention(&a.Verdicts[i], f.hops(path))
+	}
+	switch {
+	case f.elsewhere(ctx, pod, a, i):
+	case f.waits && len(d.Cycle) > 0:
+		f.mutual(ctx, pod, &a.Verdicts[i], d.Cycle[1])
+	case f.nameless(ctx, pod, a, i):
+	case v.Cause != answer.DependencyDown && f.saysToo(ctx, pod, a, i):
+	case len(d.Beside) > 0:
+	case v.Cause == answer.DependencyDown:
+		if !f.otherDomain(ctx, pod, &a.Verdicts[i], a) && !f.oldAddress(ctx, pod, a, i) {
+			f.name(ctx, pod, a, i)
+		}
+	case cluster.Relays(v), cluster.HandsOn(v):
+		if named := f.configured(ctx, pod); len(named) == 1 {
+			cluster.Behind(&a.Verdicts[i], named[0].named, pod.Namespace, named[0].host, f.well(ctx, pod.Namespace, named[0].host))
+		}
+	case f.saysMeanwhile(ctx, pod, a, i):
+	case cluster.Plain(v):
+		f.asks(ctx, pod, a, i)
+	}
+}
+
+// mutual tells of another pod that waits for the first in turn.
+func (f *follower) mutual(ctx context.Context, pod *v1.Pod, v *answer.Verdict, with graph.ID) {
+	_, name, _ := strings.Cut(string(with), "/")
+	space, name, _ := strings.Cut(name, "/")
+	if other, err := oneOf[v1.Pod](ctx, f.question, space, name); err == nil {
+		cluster.Mutual(v, pod, other, f.callsBack[with], f.domain(ctx, other))
+	}
+}
+
+// explore looks for what explains a verdict of a pod, and adds it to the graph. What shows most is looked for first: what
+// shows less cannot be the root then.
+func (f *follower) explore(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, left int) {
 	if left == 0 {
-		return nil
+		return
 	}
-	f.path[pod.UID] = true
-	defer delete(f.path, pod.UID)
-	asked := map[string]bool{}
-	k := newAsker(pod, a, v)
-	k.top = f.lastWell
-	called := f.called(ctx, pod, a, v)
-	k.letDown(a, v, called)
-	if v.Cause == answer.InitWaiting { // what it says that it waits for goes before whom it asks for that
-		if hops := f.jobs(ctx, pod, a, v, k, left); len(hops) > 0 {
-			return hops
+	defer f.enter(podID(pod))()
+	n := &visit{follower: f, id: podID(pod), pod: pod, a: a, v: cluster.AsAnswer(v), only: cluster.ExplainedBy(v), asked: map[string]bool{}, left: left}
+	n.asker = newAsker(pod, a, n.v)
+	n.asker.top = f.lastWell
+	called := f.called(ctx, pod, a, n.v)
+	n.letDown(a, n.v, called)
+	n.jobs(ctx)
+	said, open := places(n.asker, a, n.v, called)
+	for _, some := range [][]place{said, open} {
+		for _, p := range some {
+			w := n.to(ctx, p)
+			n.leads(w, graph.Needs, n.shown(p, w), sourceOf(p))
+		}
+		if n.support() >= graph.Strong {
+			return
 		}
 	}
-	if hops := f.unmigrated(ctx, pod, a, v, left); len(hops) > 0 {
-		return hops
+	n.echoed(ctx)
+	if n.support() >= graph.Likely {
+		return
 	}
-	if hops := f.unmade(ctx, pod, a, v, left); len(hops) > 0 {
-		return hops
-	}
-	var guessed []way
-	for _, p := range places(k, a, v, called) {
-		w := f.to(ctx, pod, p, asked, left)
-		if w.back && f.circles[pod.UID] == "" {
-			f.circles[pod.UID] = p.host
-		}
-		if left == mostHops && f.mutual == nil {
-			f.mutual = w.mutual
-		}
-		switch {
-		case w.blocked:
-			return w.hops
-		case len(w.hops) > 0 && !w.moot && k.nameless && p.passed():
-			guessed = append(guessed, w)
-		case len(w.hops) > 0 && !w.moot:
-			if hops := f.madeBy(ctx, pod, a, v, k, w, left); len(hops) > 0 {
-				return hops
-			}
-			return w.hops
-		default:
-			f.likely = ""
-			f.mention(w, left)
-		}
-	}
-	if len(guessed) == 1 {
-		return guessed[0].hops
-	}
-	for _, w := range guessed {
-		f.mention(w, left)
-	}
-	if hops := f.jobs(ctx, pod, a, v, k, left); len(hops) > 0 {
-		return hops
-	}
-	if hops := f.forgot(ctx, pod, a, v, k, left); len(hops) > 0 {
-		return hops
-	}
-	if hops := f.mentioned(ctx, pod, a, v, k, left); len(hops) > 0 {
-		return hops
-	}
-	if hops := f.echoed(ctx, pod, k, left); len(hops) > 0 {
-		return hops
-	}
-	if hops := f.fellows(ctx, pod, a, v, k, left); len(hops) > 0 {
-		return hops
-	}
-	if !cluster.MayBeConfigured(v) && !k.handsOn {
-		return f.undoneFor(ctx, pod, k, v, left)
-	}
-	return f.named(ctx, pod, v, k, asked, left)
-}
-
-// mention keeps what is not well either, of those that the pod asks itself.
-func (f *follower) mention(w way, left int) {
-	if len(w.hops) > 0 && left == mostHops {
-		f.beside = append(f.beside, w.hops)
+	n.forgot(ctx)
+	n.mentioned(ctx)
+	n.fellows(ctx)
+	if cluster.MayBeConfigured(n.v) || n.handsOn {
+		n.named(ctx)
+	} else {
+		n.undoneFor(ctx)
 	}
 }
 
-// named goes to the Services that only the pod's configuration names. That one of them is
+// enter notes that it looks from an object on until the returned function is called.
+func (f *follower) enter(id graph.ID) (leave func()) {
+	f.path = append(f.path, id)
+	return func() { f.path = f.path[:len(f.path)-1] }
+}
+
+// rootFrom is the root of the trouble of an object on the way, as far as it is known.
+func (f *follower) rootFrom(id graph.ID) diagnose.Diagnosis {
+	before := f.path
+	if at := slices.Index(before, id); at >= 0 {
+		before = before[:at]
+	}
+	return diagnose.Root(&f.graph, id, before...)
+}
+
+// support is that of the best path which was found so far.
+func (n *visit) support() graph.Support {
+	d := n.rootFrom(n.id)
+	if !d.Leads() {
+		return graph.Refuted
+	}
+	return d.Support
+}
+
+// leads adds a way that explains the pod's trouble.
+func (n *visit) leads(w way, rel graph.Rel, s graph.Support, source graph.Source) {
+	if w.cause == "" && !w.back {
+		return
+	}
+	if w.moot {
+		s = graph.Refuted
+	}
+	if len(w.only) == 0 {
+		w.only = n.only
+	}
+	claim := graph.Claim{Support: s, Source: source, Only: w.only, Guess: w.guess}
+	n.graph.Add(graph.Edge{From: n.id, To: w.to, Rel: rel, Claim: claim, Ref: len(n.ways)})
+	n.ways = append(n.ways, w)
+}
+
+// shown is how well a place and what is wrong there explain the trouble of who asks.
+func (n *visit) shown(p place, w way) graph.Support {
+	switch {
+	case w.blocked:
+		return graph.Seen
+	case p.passed() && n.asker.nameless:
+		return graph.Possible
+	case w.well, p.passed():
+		return graph.Likely
+	}
+	return graph.Strong
+}
+
+func sourceOf(p place) graph.Source {
+	switch p.How {
+	case answer.ReachSaid:
+		return graph.Log
+	case "":
+		return graph.Spec
+	}
+	return graph.Socket
+}
+
+// named looks at the Services that only the pod's configuration names. That one of them is
 // not well explains the answer of a gateway, or of one whose words say that another failed
 // it, if its answer calls it by its name, or if it is the only one, or the only one that the pod was seen to ask; that of one which
 // gives another server's answer, if no other is named; and that of one
 // that says nothing itself, if it was seen to ask it. Likely it does where one that says no
 // reason answers that it is not available, or waits, and nothing was well since. Else it is
 // worth a word, as it is where the words name another place.
-func (f *follower) named(ctx context.Context, pod *v1.Pod, v answer.Verdict, k asker, asked map[string]bool, left int) []answer.Hop {
-	var all, seen []way
-	places := f.configured(ctx, pod)
+func (n *visit) named(ctx context.Context) {
+	type found struct {
+		way
+		graph.Support
+	}
+	var all []found
+	places := n.configured(ctx, n.pod)
 	for _, p := range places[:min(len(places), mostPlaces)] {
-		p.asker = k
-		w := f.to(ctx, pod, p, asked, left)
-		if len(w.hops) == 0 {
+		p.asker = n.asker
+		one := found{way: n.to(ctx, p)}
+		if one.cause == "" {
 			continue
 		}
-		if member := cluster.Blames(v, p.host); member != "" {
-			w.hops[0].By += fmt.Sprintf(", and its answer says that %s fails", member)
-			return w.hops
+		switch member := cluster.Blames(n.v, p.host); {
+		case member != "":
+			one.Support, one.moot, one.only = graph.Strong, false, nil
+			one.says(func(h *answer.Hop) { h.By += fmt.Sprintf(", and its answer says that %s fails", member) })
+		case one.blocked:
+			one.Support, one.guess = graph.Likely, "the pod is configured for Service "+one.root.Service+" and its connections may have timed out"
+		case n.names:
+		case one.seen && !one.moot && (n.handsOn || n.failing):
+			one.Support = graph.Likely
+		case n.handsOn, n.relays && len(places) == 1:
+			one.Support, one.moot, one.only = graph.Possible, false, nil
 		}
-		all = append(all, w)
-		if w.blocked {
-			f.likely = "the pod is configured for Service " + w.hops[0].Service + " and its connections may have timed out"
-			return w.hops
-		}
-		if w.seen && !w.moot {
-			seen = append(seen, w)
-		}
+		all = append(all, one)
 	}
-	switch {
-	case k.names:
-	case len(seen) == 1 && (k.handsOn || k.failing):
-		return seen[0].hops
-	case k.handsOn && len(all) == 1, k.relays && len(places) == 1 && len(all) == 1:
-		return all[0].hops
-	case len(all) == 1 && all[0].closed && !k.own && cluster.Lacks(v) && k.enduredFor(all[0].first) < mayLast:
-		f.likely = "all else that its configuration names is well and it says no reason of its own"
-		return all[0].hops
+	if len(all) == 1 && all[0].Support == graph.Refuted && all[0].closed && !n.names && !n.own && cluster.Lacks(n.v) && !diagnose.Endured(n.asker.well, all[0].first, n.started) {
+		all[0].Support, all[0].moot, all[0].guess = graph.Possible, false, "all else that its configuration names is well and it says no reason of its own"
 	}
-	for _, w := range all {
-		f.unwell[pod.UID] = true
-		f.mention(w, left)
+	for _, one := range all {
+		n.leads(one.way, graph.Needs, one.Support, graph.Spec)
 	}
-	return nil
 }
 
-// mayLast is how long one may still look well that has lost what it needs.
-const mayLast = 30 * time.Second
-
 // to looks at one place that a pod asks, unless it was looked at before.
-func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[string]bool, left int) way {
-	service, target := f.resolve(ctx, pod.Namespace, p.host)
-	if f.foreign(service, target) {
+func (n *visit) to(ctx context.Context, p place) way {
+	service, target := n.resolve(ctx, n.pod.Namespace, p.host)
+	if n.foreign(service, target) {
 		return way{}
 	}
 	p.service = service
 	key := p.key()
-	if asked[key] {
+	if n.asked[key] {
 		return way{}
 	}
-	asked[key] = true
+	n.asked[key] = true
 	if p.called = p.calls[key]; p.called {
 		p.failing = false
 	}
-	if service != nil && cluster.Leads(service, pod) {
+	if service != nil && cluster.Leads(service, n.pod) {
 		return way{} // its own
 	}
 	if p.mayBeDropped() {
-		if hops := f.mayBlock(ctx, pod, p, service, target); len(hops) > 0 {
-			return way{hops: hops, blocked: true}
+		if w := n.mayBlock(ctx, n.pod, p, service, target); w.blocked {
+			return w
 		}
 	}
 	var w way
 	switch {
 	case service != nil:
-		if hops := f.absent(ctx, p, service); len(hops) > 0 {
-			return way{hops: hops, moot: p.failing}
+		if w = n.absent(ctx, p, service); w.cause != "" {
+			return w
 		}
-		w = f.behind(ctx, p, service, left)
+		w = n.behind(ctx, p, service)
 	case target != nil:
-		w = f.at(ctx, p, nil, target, left)
+		w = n.at(ctx, p, nil, target)
 	}
-	if len(w.hops) == 0 && p.How == answer.ReachSaid && p.Said == "" && !p.mayBeDropped() {
-		if hops := f.mayBlock(ctx, pod, p, service, target); len(hops) > 0 {
-			f.likely = "nothing else is known to keep the connection away"
-			return way{hops: hops, blocked: true}
+	if w.cause == "" && p.How == answer.ReachSaid && p.Said == "" && !p.mayBeDropped() {
+		if blocked := n.mayBlock(ctx, n.pod, p, service, target); blocked.blocked {
+			blocked.guess = "nothing else is known to keep the connection away"
+			return blocked
 		}
 	}
 	return w
 }
 
-// absent is the hop to a pod that a place calls by the name which a headless Service gives it,
+// end is a way that ends at its first hop, if there is one.
+func (f *follower) end(hops []answer.Hop, moot bool) way {
+	if len(hops) == 0 {
+		return way{}
+	}
+	h := hops[0]
+	id := graph.Of("policy", "", h.Policy)
+	if h.Policy == "" {
+		kind, space, name := h.Place()
+		id = graph.Of(kind, space, name)
+	}
+	f.graph.Find(graph.Finding{At: id, Cause: string(h.Cause)})
+	return way{to: id, through: h, root: h, cause: h.Cause, moot: moot}
+}
+
+// absent is the way to a pod that a place calls by the name which a headless Service gives it,
 // and that is gone; none where there is such a pod, or nobody remembers one.
-func (f *follower) absent(ctx context.Context, p place, service *v1.Service) []answer.Hop {
+func (n *visit) absent(ctx context.Context, p place, service *v1.Service) way {
 	name, domain, _ := strings.Cut(p.host, ".")
 	if first, _, _ := strings.Cut(domain, "."); service.Spec.ClusterIP != v1.ClusterIPNone || first != service.Name {
-		return nil
+		return way{}
 	}
-	pod, err := oneOf[v1.Pod](ctx, f.question, service.Namespace, name)
+	pod, err := oneOf[v1.Pod](ctx, n.question, service.Namespace, name)
 	if err == nil && cluster.NoSuchHost(p.Said) {
-		return cluster.NoNameBelow(pod, service, byPlace(p, service.Namespace+"/"+service.Name))
+		return n.end(cluster.NoNameBelow(pod, service, byPlace(p, service.Namespace+"/"+service.Name)), p.failing)
 	}
 	if !apierrors.IsNotFound(err) {
-		return nil
+		return way{}
 	}
-	inside := *f.question
+	inside := *n.question
 	inside.space, inside.look = service.Namespace, false
 	all, _ := inside.departed(ctx, name)
 	if len(all) == 0 {
-		return nil
+		return way{}
 	}
 	where := service.Namespace + "/" + name
-	return cluster.HopOf("", where, byPlace(p, where), &all[0])
+	return n.end(cluster.HopOf("", where, byPlace(p, where), &all[0]), p.failing)
 }
 
 // behind looks at a Service and the pods behind it.
-func (f *follower) behind(ctx context.Context, p place, service *v1.Service, left int) way {
+func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 	name := service.Namespace + "/" + service.Name
-	pods, err := allOf[v1.Pod](ctx, f.question, service.Namespace)
+	pods, err := allOf[v1.Pod](ctx, n.question, service.Namespace)
 	if err != nil {
 		return way{}
 	}
 	selected := cluster.Selected(service, pods)
 	if len(selected) == 0 {
-		inside := *f.question
+		inside := *n.question
 		inside.space = service.Namespace
 		all, err := inside.service(ctx, service.Name)
 		if err != nil || len(all) == 0 {
 			return way{}
 		}
-		return way{hops: cluster.HopOf(name, "", byPlace(p, name), &all[0]), moot: p.failing, closed: true}
+		w := n.end(cluster.HopOf(name, "", byPlace(p, name), &all[0]), p.failing)
+		w.closed = true
+		return w
 	}
 	if hop, ok := cluster.NoSuchPort(service, p.port, byPlace(p, name)); ok {
-		return way{hops: []answer.Hop{hop}, moot: p.failing}
+		return n.end([]answer.Hop{hop}, p.failing)
 	}
 	if hop, ok := cluster.NoSuchName(service, p.port, selected, byPlace(p, name)); ok {
-		return way{hops: []answer.Hop{hop}, moot: p.failing}
+		return n.end([]answer.Hop{hop}, p.failing)
 	}
 	p.closed = cluster.Closed(service, selected)
-	none := way{moot: p.failing}
+	var back way
 	for i := range selected {
-		w := f.at(ctx, p, service, &selected[i], left)
-		if len(w.hops) > 0 {
+		w := n.at(ctx, p, service, &selected[i])
+		if w.cause != "" {
 			w.closed = p.closed
 			return w
 		}
-		if len(selected) == 1 { // of several another may answer
-			none.back, none.mutual = w.back, w.mutual
+		if w.back && len(selected) == 1 { // of several another may answer
+			back = w
 		}
 	}
-	answers, _ := f.pods(ctx, selected)
-	none.hops = cluster.Deaf(service, p.port, selected, pods, answers, byPlace(p, name))
-	if len(none.hops) == 0 && p.unanswered {
-		none.hops = cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name), f.suspects.cleared())
+	answers, _ := n.pods(ctx, selected)
+	hops := cluster.Deaf(service, p.port, selected, pods, answers, byPlace(p, name))
+	if len(hops) == 0 && p.unanswered {
+		hops = cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name), n.suspects.cleared())
 	}
-	return none
+	if len(hops) == 0 {
+		return back
+	}
+	return n.end(hops, p.failing)
 }
 
 // byPlace words what led to a Service or pod.
@@ -382,13 +484,17 @@ func byPlace(p place, where string) string {
 	return fmt.Sprintf("%s asks %s (%s)", who, where, strings.TrimSuffix(p.Text, "."))
 }
 
-// at looks at a pod that is asked: at its own trouble, or that of whom it asks.
-func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1.Pod, left int) way {
-	if f.seen[pod.UID] {
-		return way{back: f.path[pod.UID]}
+// at looks at a pod that is asked: at its own trouble, and that of whom it asks.
+func (n *visit) at(ctx context.Context, p place, service *v1.Service, pod *v1.Pod) way {
+	w := way{to: podID(pod)}
+	if n.seen[pod.UID] {
+		if w.back = slices.Contains(n.path, w.to); w.back && n.callsBack[n.id] == "" {
+			n.callsBack[n.id] = p.host
+		}
+		return w
 	}
-	f.seen[pod.UID] = true
-	a, err := f.about(ctx, pod)
+	n.seen[pod.UID] = true
+	a, err := n.follower.about(ctx, pod)
 	if err != nil {
 		return way{}
 	}
@@ -404,55 +510,69 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		i = cluster.Done(&a) // who is asked is not to be done
 	}
 	own := hopTo(p, service, pod, &a, i)
-	w := way{seen: p.How != "" || met, first: cluster.First(&a, i)}
+	w.through, w.seen, w.first = own, p.How != "" || met, cluster.First(&a, i)
 	echoes := i < 0 && cluster.Echoes(p.said, &a)
 	if p.echo && !echoes && !(p.slow && cluster.Throttled(&a)) {
-		delete(f.seen, pod.UID)
+		delete(n.seen, pod.UID)
 		return way{}
 	}
+	fails := i >= 0 || cluster.SaysAnothers(&a)
 	if i < 0 || cluster.MayLead(a.Verdicts[i]) {
-		suffers := waiting(p, &a, i)
-		if more := f.from(ctx, pod, &a, cluster.AsAnswer(suffers), left-1); len(more) > 0 && cluster.Explains(suffers, more) {
-			w.hops = through(own, more)
-			w.moot = !echoes && p.moot(service, w.seen, w.hops[0].Cause, i >= 0 || cluster.SaysAnothers(&a))
+		n.explore(ctx, pod, &a, waiting(p, &a, i), n.left-1)
+	}
+	d := n.rootFrom(w.to)
+	if !d.Leads() && i < 0 {
+		n.looksWell(ctx, p, service, pod, &a, &own, met)
+		if d = n.rootFrom(w.to); d.Leads() {
+			w.cause = answer.Cause(d.Root.Cause)
 			return w
 		}
 	}
-	if f.waits && f.circles[pod.UID] != "" && own.Cause == answer.DependencyDown {
-		return way{mutual: pod} // neither is the reason of the other
-	}
-	if text, fixes, stuck := cluster.Stuck(pod, &a, p.top); stuck && i < 0 && met && p.withheld(&a) {
-		own.Cause, own.Fixes = answer.DiskFull, fixes
-		own.Say(text)
-	} else if i < 0 {
-		if more := f.copies(ctx, p, service, pod, &a, met, left-1); len(more) > 0 {
-			w.hops = through(own, more)
+	if !d.Leads() {
+		if !n.blames(ctx, p, pod, &a, &own, met, i < 0, len(d.Beside) > 0) {
+			w.back = len(d.Cycle) > 0
 			return w
 		}
-		if !f.goesOn(ctx, pod, &a, &own) {
-			cause, text := unseen(p, met, &a)
-			own.Cause = cause
-			own.Say(text)
-		}
-		if own.Cause == "" || own.Cause == answer.AppHang {
-			if more := f.undone(ctx, p, service, left-1); len(more) > 0 {
-				own.Say(cluster.LooksWellBut(&a))
-				w.hops = through(own, more)
-				return w
-			}
-		}
+		w.root, w.well, fails = own, i < 0, i < 0 || own.Cause == answer.AppUnhealthy
+		n.graph.Find(graph.Finding{At: w.to, Cause: string(own.Cause), Effect: i < 0 || cluster.MayLead(a.Verdicts[i]), Waits: n.waits && own.Cause == answer.DependencyDown, Since: w.first})
+		d = n.rootFrom(w.to)
 	}
-	if !f.blames(ctx, p, pod, &a, &own, met, i < 0, left) {
-		return way{}
+	if d.Root == nil { // it waits for one that waits for it: neither is the reason of the other
+		w.back = true
+		return w
 	}
-	w.hops, w.well = []answer.Hop{own}, i < 0
-	w.moot = !echoes && p.moot(service, w.seen, own.Cause, i < 0 || own.Cause == answer.AppUnhealthy)
+	w.cause = answer.Cause(d.Root.Cause)
+	if !echoes {
+		w.only, w.moot = p.explainedBy(service, w.seen, fails)
+	}
 	return w
 }
 
+// looksWell finds what is wrong with a pod that looks well, for the hop to it, and where that leads on: to those that are to
+// have a copy of what it has, and to a Job that left something undone there.
+func (n *visit) looksWell(ctx context.Context, p place, service *v1.Service, pod *v1.Pod, a *answer.Answer, own *answer.Hop, met bool) {
+	if text, fixes, stuck := cluster.Stuck(pod, a, p.top); stuck && met && p.withheld(a) {
+		own.Cause, own.Fixes = answer.DiskFull, fixes
+		own.Say(text)
+		return
+	}
+	there := &visit{follower: n.follower, id: podID(pod), pod: pod, a: a, left: n.left - 1}
+	if there.left > 0 && service != nil && met && there.copies(ctx, p, service) {
+		return
+	}
+	if !n.goesOn(ctx, pod, a, own) {
+		cause, text := unseen(p, met, a)
+		own.Cause = cause
+		own.Say(text)
+	}
+	if (own.Cause == "" || own.Cause == answer.AppHang) && there.left > 0 && service != nil {
+		there.undone(ctx, p, service)
+	}
+}
+
 // blames completes the hop to a pod where the way ends, with what to do where it looks well, and says
-// whether anything shows that it is to blame.
-func (f *follower) blames(ctx context.Context, p place, pod *v1.Pod, a *answer.Answer, own *answer.Hop, met, well bool, left int) bool {
+// whether anything shows that it is to blame. unwell is set where something that it may ask is not well either.
+func (n *visit) blames(ctx context.Context, p place, pod *v1.Pod, a *answer.Answer, own *answer.Hop, met, well, unwell bool) bool {
 	if well && cluster.Echoes(p.said, a) {
 		cause, text, _ := cluster.Fails(a, p.since)
 		own.Cause = cause
@@ -461,14 +581,14 @@ func (f *follower) blames(ctx context.Context, p place, pod *v1.Pod, a *answer.A
 	if well && len(own.Fixes) == 0 {
 		own.Fixes = cluster.Steps(pod, a, *own, p.since)
 	}
-	if own.Cause == "" && left < mostHops && met && p.withheld(a) {
+	if own.Cause == "" && !n.first() && met && p.withheld(a) {
 		own.Cause, own.Fixes = answer.DependencyDown, cluster.Asks(pod, a)
-		own.Say(cluster.Withholds(f.clients(ctx, p, a)))
+		own.Say(cluster.Withholds(n.clients(ctx, p, a)))
 	}
 	switch {
 	case own.Cause == "", own.Cause == answer.CauseUnknown:
 		return false
-	case well && own.Cause == answer.AppHang && f.unwell[pod.UID]:
+	case well && own.Cause == answer.AppHang && unwell:
 		return false // it may wait for what is not well either
 	case own.Cause == answer.ProbeTimeoutTooShort && !p.late && !(p.closed && (cluster.Refused(p.Said) || slices.ContainsFunc(p.said, cluster.ReachesNobody))):
 		return false // it answers, and no probe of its own keeps who asks it waiting, or takes it out of its Service
@@ -493,12 +613,6 @@ func hopTo(p place, service *v1.Service, pod *v1.Pod, a *answer.Answer, i int) a
 		hop.Cause, hop.Text, hop.Told, hop.Chain, hop.Fixes = v.Cause, v.Text, v.Told, v.Chain, v.Fixes
 	}
 	return hop
-}
-
-// through is the way on through a pod: where it ends is the reason of the pod's trouble, too.
-func through(own answer.Hop, more []answer.Hop) []answer.Hop {
-	own.Cause = more[len(more)-1].Cause
-	return append([]answer.Hop{own}, more...)
 }
 
 // about asks about a pod, once.

@@ -156,18 +156,9 @@ func (k *asker) about(service *v1.Service) bool {
 	return service != nil && slices.ContainsFunc(k.complaints, func(c answer.Complaint) bool { return !c.Before && cluster.Mentions(c.Text, service.Name) })
 }
 
-// enduredFor is how long it was well while another was down since some time.
-func (k *asker) enduredFor(down time.Time) time.Duration {
-	if k.started.After(down) {
-		down = k.started
-	}
-	return k.well.Sub(down)
-}
-
-// places are what a pod asks, as its words and sockets show: called are those that its words
-// call by their names.
-func places(k asker, a *answer.Answer, v answer.Verdict, called []place) []place {
-	var all []place
+// places are what a pod asks, as its words and sockets show: those that it is known to ask in vain, among them those that
+// its words call by their names, and those to which nothing but a connection leads.
+func places(k asker, a *answer.Answer, v answer.Verdict, called []place) (said, open []place) {
 	at := slices.IndexFunc(a.Reaches, refusedBeside)
 	for _, r := range a.Reaches {
 		if r.How == answer.ReachOpen && !cluster.MayWait(v) && !k.hungUpOn() {
@@ -180,21 +171,26 @@ func places(k asker, a *answer.Answer, v answer.Verdict, called []place) []place
 		if _, full := cluster.SaysFull(a); echo && !full && !k.slow {
 			continue // one that is over, only of who hands on what it was answered, repeats it, or waited there
 		}
-		if r.How == answer.ReachOpen || r.How == answer.ReachLately {
-			all = append(all, called...)
-			called = nil
-		}
 		host, port := split(r.Place)
-		all = append(all, place{Reach: r, host: host, port: port, echo: echo, answer: r.How == answer.ReachSaid && cluster.Answers(v, r.Fact)})
+		p := place{Reach: r, host: host, port: port, echo: echo, answer: r.How == answer.ReachSaid && cluster.Answers(v, r.Fact)}
+		if p.passed() {
+			open = append(open, p)
+		} else {
+			said = append(said, p)
+		}
 	}
-	all = append(all, called...)
-	for i := range all {
-		p := &all[i]
-		p.asker = k
-		p.late = k.late || cluster.TimesOut(v, p.Said) || p.How == answer.ReachAwaits
-		p.failing = k.failing && p.How != answer.ReachSaid && p.How != answer.ReachDialing
+	said = append(said, called...)
+	said = said[:min(len(said), mostPlaces)]
+	open = open[:min(len(open), mostPlaces-len(said))]
+	for _, all := range [][]place{said, open} {
+		for i := range all {
+			p := &all[i]
+			p.asker = k
+			p.late = k.late || cluster.TimesOut(v, p.Said) || p.How == answer.ReachAwaits
+			p.failing = k.failing && p.How != answer.ReachSaid && p.How != answer.ReachDialing
+		}
 	}
-	return all[:min(len(all), mostPlaces)]
+	return said, open
 }
 
 // refusedBeside says whether words are those of one that was refused by another container of its
@@ -226,18 +222,16 @@ func (p place) met(service *v1.Service, pod *v1.Pod, a *answer.Answer) bool {
 		p.How == answer.ReachSaid && cluster.WasReached(p.Said)
 }
 
-// moot says whether a trouble that was found at a place explains nothing of who asks there;
-// fails is set where it gives failures for answers.
-func (p place) moot(service *v1.Service, seen bool, there answer.Cause, fails bool) bool {
+// explainedBy are the causes by which a trouble that was found at a place explains anything of who asks there, and whether
+// it explains nothing; fails is set where it gives failures for answers.
+func (p place) explainedBy(service *v1.Service, seen, fails bool) (only []string, moot bool) {
 	switch {
-	case !p.failing, seen && cluster.Silent(there):
-		return false
+	case !p.failing, seen && p.about(service), seen && !p.own && (fails || p.closed):
+		return nil, false
 	case !seen:
-		return true
-	case p.own:
-		return !p.about(service)
+		return nil, true
 	}
-	return !fails && !p.closed && !p.about(service)
+	return cluster.Silences(), false
 }
 
 // called are the Services and pods that the words of a pod's errors call by their names.

@@ -36,8 +36,8 @@ func (q *question) policiesOf(ctx context.Context, namespace string) policyList 
 	return policyList{items: all}
 }
 
-// end is a pod as one end of a connection.
-func (q *question) end(ctx context.Context, pod *v1.Pod) netpol.End {
+// endOf is a pod as one end of a connection.
+func (q *question) endOf(ctx context.Context, pod *v1.Pod) netpol.End {
 	if q.options.Within && pod.Namespace != q.options.Namespace {
 		return netpol.End{Pod: pod}
 	}
@@ -176,18 +176,18 @@ func (f *follower) evaluate(ctx context.Context, c netpol.Connection) netpol.Res
 	return in
 }
 
-// mayBlock returns the hop to the NetworkPolicy that blocks the connections of a pod to a place that did not answer:
+// mayBlock returns the way to the NetworkPolicy that blocks the connections of a pod to a place that did not answer:
 // a Service, a pod, or a host if both are nil.
-func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *v1.Service, target *v1.Pod) []answer.Hop {
+func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *v1.Service, target *v1.Pod) way {
 	if pod.Spec.HostNetwork || target != nil && (target.UID == pod.UID || !cluster.LooksWell(target)) {
-		return nil
+		return way{}
 	}
 	var all []netpol.Connection
 	to, by := "", byPlace(p, p.Place)
-	switch client := f.end(ctx, pod); {
+	switch client := f.endOf(ctx, pod); {
 	case target != nil:
 		by = byPlace(p, "pod "+target.Namespace+"/"+target.Name)
-		all = []netpol.Connection{{Client: client, Server: f.end(ctx, target), Port: p.port}}
+		all = []netpol.Connection{{Client: client, Server: f.endOf(ctx, target), Port: p.port}}
 	case service != nil:
 		by = byPlace(p, "Service "+service.Namespace+"/"+service.Name)
 		all = f.behindService(ctx, client, service, p.port)
@@ -197,14 +197,14 @@ func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *
 	default:
 		server, ok := host(p.host)
 		if !ok {
-			return nil
+			return way{}
 		}
 		to, all = p.host, []netpol.Connection{{Client: client, Server: server, Port: p.port}}
 	}
 	hops := f.blocked(ctx, all, to, by)
 	for _, c := range all {
 		if len(hops) > 0 && c.Server.Pod != nil && f.wereConnected(ctx, p, service, c.Server.Pod) {
-			return nil // nothing enforces the policy, or it is new
+			return way{} // nothing enforces the policy, or it is new
 		}
 	}
 	if service != nil {
@@ -212,7 +212,9 @@ func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *
 			hops[i].Service = service.Namespace + "/" + service.Name
 		}
 	}
-	return hops
+	w := f.end(hops, false)
+	w.blocked = w.cause != ""
+	return w
 }
 
 // wereConnected reports whether there were connections between who asks at a place and a pod there.
@@ -244,7 +246,7 @@ func (f *follower) behindService(ctx context.Context, client netpol.End, service
 		if !cluster.LooksWell(&pod) || pod.Status.Phase == v1.PodSucceeded {
 			continue
 		}
-		server := f.end(ctx, &pod)
+		server := f.endOf(ctx, &pod)
 		server.Services = service.Spec.ClusterIPs
 		for _, p := range cluster.TargetPorts(service, port, &pod) {
 			all = append(all, netpol.Connection{Client: client, Server: server, Port: p.Port, Protocol: p.Protocol})
@@ -309,7 +311,7 @@ var clusterDNS = [][2]string{{metav1.NamespaceSystem, "kube-dns"}, {metav1.Names
 // nameServers returns the connections by which a pod resolves names, and the Service that it asks; nil if it asks none,
 // or that is not known. The address is that of the DNS server in its words; empty if they name none.
 func (f *follower) nameServers(ctx context.Context, pod *v1.Pod, address string) (all []netpol.Connection, service *v1.Service) {
-	client := f.end(ctx, pod)
+	client := f.endOf(ctx, pod)
 	ask := func(server netpol.End) netpol.Connection {
 		return netpol.Connection{Client: client, Server: server, Port: 53, Protocol: v1.ProtocolUDP}
 	}

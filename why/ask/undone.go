@@ -12,137 +12,128 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/graph"
 )
+
+// jobs goes to the Jobs that a pod says that it waits for, or whose names the command of a container has that others wait
+// for, until they are done; and to the one Job that was to make what its words lack.
+func (n *visit) jobs(ctx context.Context) {
+	said := cluster.Says(n.a, n.v)
+	for _, command := range cluster.Waiting(n.pod) {
+		said = append(said, cluster.Said{Words: command, Shown: command})
+	}
+	words := cluster.Words(n.a, n.v)
+	lacksSchema := n.first() && slices.ContainsFunc(words, cluster.LacksSchema)
+	lacksCluster := n.first() && slices.ContainsFunc(words, cluster.LacksCluster)
+	if !lacksSchema && !lacksCluster && !slices.ContainsFunc(said, func(s cluster.Said) bool { return cluster.SpeaksOfJobs(s.Words) }) {
+		return
+	}
+	list, err := allOf[batchv1.Job](ctx, n.question, n.pod.Namespace)
+	if err != nil {
+		return
+	}
+	var makes []way
+	for i := range list {
+		o := &list[i]
+		if metav1.IsControlledBy(n.pod, o) || cluster.Completed(o) {
+			continue
+		}
+		if at := slices.IndexFunc(said, func(s cluster.Said) bool { return cluster.CallsJob(s.Words, o.Name) }); at >= 0 {
+			n.leads(n.job(ctx, o, cluster.WaitsForJob(o, said[at].Shown)), graph.MadeBy, graph.Strong, graph.Log)
+			continue
+		}
+		by, guess := "", ""
+		if what := n.sameDatabase(ctx, o); lacksSchema && what != "" {
+			by = fmt.Sprintf("Job %s/%s asks %s, too, and is not done", o.Namespace, o.Name, what)
+			guess = fmt.Sprintf("what %s lacks is made by a Job, mostly, and this one, which asks it, too, is not done", what)
+		} else if own := n.asksBy(ctx, o); lacksCluster && own != "" {
+			by = fmt.Sprintf("Job %s/%s asks it by its Service %s, and is not done", o.Namespace, o.Name, own)
+			guess = "a Job makes a cluster of such servers, mostly, and this one, which asks it, is not done"
+		}
+		if by == "" {
+			continue
+		}
+		if w := n.job(ctx, o, by); w.cause != "" {
+			w.guess = guess
+			makes = append(makes, w)
+		}
+	}
+	if len(makes) == 1 { // of several nobody knows which it is
+		n.leads(makes[0], graph.MadeBy, graph.Strong, graph.Spec)
+	}
+}
+
+// sameDatabase names what both a pod and a Job ask: a Service that both their configurations name, or a database that the
+// same key of a Secret names.
+func (n *visit) sameDatabase(ctx context.Context, o *batchv1.Job) string {
+	settings := n.settings(ctx, jobsPod(o))
+	for _, p := range n.configured(ctx, n.pod) {
+		if _, _, named := cluster.Named(settings, p.service); named {
+			return p.host
+		}
+	}
+	return cluster.SameSecret(n.pod, jobsPod(o))
+}
+
+// asksBy is the Service by which a Job asks a pod.
+func (n *visit) asksBy(ctx context.Context, o *batchv1.Job) string {
+	settings := n.settings(ctx, jobsPod(o))
+	services, err := allOf[v1.Service](ctx, n.question, n.pod.Namespace)
+	if err != nil {
+		return ""
+	}
+	for i := range services {
+		if _, _, named := cluster.Named(settings, &services[i]); named && cluster.Leads(&services[i], n.pod) {
+			return services[i].Name
+		}
+	}
+	return ""
+}
 
 // undone leads on from a pod that looks well to the one Job that failed and asks it, too, before the first
 // pod began to fail: what it was to do there is not done, or half. It is most likely, and no more: who fails
 // for the same words suffers like the other.
-func (f *follower) undone(ctx context.Context, p place, service *v1.Service, left int) []answer.Hop {
-	if service == nil || left == 0 {
-		return nil
-	}
-	list, err := allOf[batchv1.Job](ctx, f.question, service.Namespace)
+func (n *visit) undone(ctx context.Context, p place, service *v1.Service) {
+	list, err := allOf[batchv1.Job](ctx, n.question, service.Namespace)
 	if err != nil {
-		return nil
+		return
 	}
-	var found []answer.Hop
+	var found []way
 	for i := range list {
 		o := &list[i]
 		failed, ok := cluster.FailedAt(o)
-		if !ok || !f.explains(failed) {
+		if !ok || !n.explains(failed) {
 			continue
 		}
-		where, _, named := cluster.Named(f.settings(ctx, jobsPod(o)), service)
+		where, _, named := cluster.Named(n.settings(ctx, jobsPod(o)), service)
 		if !named {
 			continue
 		}
-		hops := f.job(ctx, o, fmt.Sprintf("Job %s/%s asks it, too (its %s names it), and failed", o.Namespace, o.Name, where), answer.Verdict{}, asker{}, left)
-		switch n := len(hops); {
-		case n != 1, hops[0].Cause == answer.DependencyDown, cluster.SameWords(p.said, hops[0]):
-			continue
-		case found != nil:
-			return nil // nobody knows which of them it is
+		asks := &visit{follower: n.follower, id: n.id, pod: n.pod, a: n.a, left: n.left}
+		w := asks.job(ctx, o, fmt.Sprintf("Job %s/%s asks it, too (its %s names it), and failed", o.Namespace, o.Name, where))
+		if d := n.rootFrom(w.to); w.cause != "" && !d.Leads() && w.cause != answer.DependencyDown && !cluster.SameWords(p.said, w.root) {
+			w.guess = fmt.Sprintf("it asks %s/%s, too, and failed before that", service.Namespace, service.Name)
+			found = append(found, w)
 		}
-		found = hops
 	}
-	if found != nil {
-		f.likely = fmt.Sprintf("it asks %s/%s, too, and failed before that", service.Namespace, service.Name)
+	if len(found) == 1 { // of several nobody knows which it is
+		n.leads(found[0], graph.MadeBy, graph.Likely, graph.Spec)
 	}
-	return found
-}
-
-// unmade leads from a server which says that it is no part of a whole yet to the one Job that asks it by the
-// Service of its own, and is not done: it was to make that whole.
-func (f *follower) unmade(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, left int) []answer.Hop {
-	if left < mostHops || !slices.ContainsFunc(cluster.Words(a, v), cluster.LacksCluster) {
-		return nil
-	}
-	list, err := allOf[batchv1.Job](ctx, f.question, pod.Namespace)
-	services, failed := allOf[v1.Service](ctx, f.question, pod.Namespace)
-	if err != nil || failed != nil {
-		return nil
-	}
-	var found []answer.Hop
-	for i := range list {
-		o := &list[i]
-		settings := f.settings(ctx, jobsPod(o))
-		n := slices.IndexFunc(services, func(s v1.Service) bool {
-			_, _, named := cluster.Named(settings, &s)
-			return named && cluster.Leads(&s, pod)
-		})
-		if n < 0 || cluster.Completed(o) || metav1.IsControlledBy(pod, o) {
-			continue
-		}
-		hops := f.job(ctx, o, fmt.Sprintf("Job %s/%s asks it by its Service %s, and is not done", o.Namespace, o.Name, services[n].Name), v, asker{}, left)
-		if len(hops) == 0 {
-			continue
-		}
-		if found != nil {
-			return nil // nobody knows which of them it is
-		}
-		found = hops
-		f.likely = "a Job makes a cluster of such servers, mostly, and this one, which asks it, is not done"
-	}
-	return found
-}
-
-// unmigrated leads from one whose words are that a database lacks what is to be made there to the one Job that
-// asks the same database, and is not done.
-func (f *follower) unmigrated(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, left int) []answer.Hop {
-	if left < mostHops || !slices.ContainsFunc(cluster.Words(a, v), cluster.LacksSchema) {
-		return nil
-	}
-	list, err := allOf[batchv1.Job](ctx, f.question, pod.Namespace)
-	if err != nil || len(list) == 0 {
-		return nil
-	}
-	asked := f.configured(ctx, pod)
-	var found []answer.Hop
-	for i := range list {
-		o := &list[i]
-		settings := f.settings(ctx, jobsPod(o))
-		n := slices.IndexFunc(asked, func(p place) bool {
-			_, _, named := cluster.Named(settings, p.service)
-			return named
-		})
-		same := cluster.SameSecret(pod, jobsPod(o))
-		if n < 0 && same == "" || cluster.Completed(o) || metav1.IsControlledBy(pod, o) {
-			continue
-		}
-		what := same
-		if n >= 0 {
-			what = asked[n].host
-		}
-		hops := f.job(ctx, o, fmt.Sprintf("Job %s/%s asks %s, too, and is not done", o.Namespace, o.Name, what), v, asker{}, left)
-		if len(hops) == 0 {
-			continue
-		}
-		if found != nil {
-			return nil // nobody knows which of them it is
-		}
-		found = hops
-		f.likely = fmt.Sprintf("what %s lacks is made by a Job, mostly, and this one, which asks it, too, is not done", what)
-	}
-	return found
 }
 
 // undoneFor is the same for one that ends by itself, of the Services that its configuration names and its last
 // words have.
-func (f *follower) undoneFor(ctx context.Context, pod *v1.Pod, k asker, v answer.Verdict, left int) []answer.Hop {
-	if left < mostHops || v.Cause != answer.AppExitError {
-		return nil
+func (n *visit) undoneFor(ctx context.Context) {
+	if !n.first() || n.v.Cause != answer.AppExitError {
+		return
 	}
-	said := []cluster.Setting{{Text: strings.Join(append(slices.Clone(v.LastWords), k.said...), "\n")}}
-	for _, p := range f.configured(ctx, pod) {
-		if _, _, named := cluster.Named(said, p.service); !named {
-			continue
-		}
-		p.asker = k
-		if hops := f.undone(ctx, p, p.service, left); len(hops) > 0 {
-			return hops
+	said := []cluster.Setting{{Text: strings.Join(append(slices.Clone(n.v.LastWords), n.said...), "\n")}}
+	for _, p := range n.configured(ctx, n.pod) {
+		if _, _, named := cluster.Named(said, p.service); named {
+			p.asker = n.asker
+			n.undone(ctx, p, p.service)
 		}
 	}
-	return nil
 }
 
 // jobsPod is a pod of a Job, as it is made.

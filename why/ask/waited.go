@@ -7,87 +7,52 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/diagnose"
+	"whylet.dev/whylet/why/graph"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
 
-// jobs goes to the Job that a pod says that it waits for, or whose name the command of a
-// container has that others wait for: until it is done.
-func (f *follower) jobs(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, left int) []answer.Hop {
-	said := cluster.Says(a, v)
-	for _, command := range cluster.Waiting(pod) {
-		said = append(said, cluster.Said{Words: command, Shown: command})
-	}
-	if !slices.ContainsFunc(said, func(s cluster.Said) bool { return cluster.SpeaksOfJobs(s.Words) }) {
-		return nil
-	}
-	list, err := allOf[batchv1.Job](ctx, f.question, pod.Namespace)
-	if err != nil {
-		return nil
-	}
-	for i := range list {
-		o := &list[i]
-		n := slices.IndexFunc(said, func(s cluster.Said) bool { return cluster.CallsJob(s.Words, o.Name) })
-		if n < 0 || metav1.IsControlledBy(pod, o) || cluster.Completed(o) {
-			continue
-		}
-		if hops := f.job(ctx, o, cluster.WaitsForJob(o, said[n].Shown), v, k, left); len(hops) > 0 {
-			return hops
-		}
-	}
-	return nil
-}
-
-// madeBy goes to a Job that the words of a pod's error call, where whom it asks looks well and
-// only says no: what is not there yet, that Job makes.
-func (f *follower) madeBy(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, there way, left int) []answer.Hop {
-	if !there.well || v.Cause != answer.AppUnhealthy || !k.answered {
-		return nil
-	}
-	return f.jobs(ctx, pod, a, v, k, left)
-}
-
 // job is the way to what keeps a Job from being done: one of its pods, and whom that waits for,
-// or what its controller says. That a container of it ended well keeps nobody waiting: v is what
-// the one that waits suffers from.
-func (f *follower) job(ctx context.Context, o *batchv1.Job, by string, v answer.Verdict, k asker, left int) []answer.Hop {
-	name := o.Namespace + "/" + o.Name
-	pods, err := allOf[v1.Pod](ctx, f.question, o.Namespace)
+// or what its controller says. That a container of it ended well keeps nobody waiting.
+func (n *visit) job(ctx context.Context, o *batchv1.Job, by string) way {
+	told := func(h *answer.Hop) { h.Job, h.By = o.Namespace+"/"+o.Name, by }
+	pods, err := allOf[v1.Pod](ctx, n.question, o.Namespace)
 	if err != nil {
-		return nil
+		return way{}
 	}
 	for i := range pods {
 		p := &pods[i]
 		if !metav1.IsControlledBy(p, o) {
 			continue
 		}
-		if a, err := f.about(ctx, p); err == nil {
-			if hop, ok := cluster.RunsOn(o, p, &a, v); ok {
-				hop.By = by
-				return []answer.Hop{hop}
+		if a, err := n.follower.about(ctx, p); err == nil {
+			if hop, ok := cluster.RunsOn(o, p, &a, n.v); ok {
+				told(&hop)
+				return n.end([]answer.Hop{hop}, false)
 			}
 		}
-		w := f.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: by, Said: by}, asker: k}, nil, p, left)
-		if len(w.hops) > 0 {
-			w.hops[0].Job, w.hops[0].By = name, by
-			return w.hops
+		w := n.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: by, Said: by}, asker: n.asker}, nil, p)
+		if w.cause != "" {
+			w.says(told)
+			w.moot, w.only = false, nil
+			return w
 		}
 	}
-	inside := *f.question
+	inside := *n.question
 	inside.space = o.Namespace
 	a, err := inside.standsFor(ctx, job(o))
 	if err != nil {
-		return nil
+		return way{}
 	}
 	hops := cluster.HopOf("", "", by, &a)
 	for i := range hops {
-		hops[i].Job = name
+		told(&hops[i])
 	}
-	return hops
+	return n.end(hops, false)
 }
 
 // mostLed is how many pods of what stands for several are followed to whom they wait for.
@@ -120,54 +85,49 @@ func (q *question) turnedAway(ctx context.Context, b behind, a *answer.Answer) {
 	if !q.top || at == "" || b.template == nil {
 		return
 	}
-	looking := *q
-	looking.look, looking.top = true, false
-	f := &follower{question: &looking, told: map[types.UID]answer.Answer{}}
-	f.begin("", false)
+	f := q.follower()
+	f.begin(false, "")
 	host, port := split(at)
 	asking := &v1.Pod{ObjectMeta: b.template.ObjectMeta}
 	asking.Namespace = b.Subject.Namespace
 	refused := prose.Brief(b.Refused, 160)
 	by := answer.Reach{Place: at, How: answer.ReachSaid, Text: refused, Said: refused}
-	w := f.to(ctx, asking, place{Reach: by, host: host, port: port}, map[string]bool{}, mostHops)
-	if i := cluster.Root(a); i >= 0 && len(w.hops) > 0 && a.Symptoms[i].Pod == "" {
-		w.hops[0].By = cluster.AsksForPods(w.hops[0], refused)
-		cluster.Lead(a, i, w.hops, "")
+	n := &visit{follower: f, id: podID(asking), pod: asking, a: a, asked: map[string]bool{}, left: mostHops}
+	n.leads(n.to(ctx, place{Reach: by, host: host, port: port}), graph.Needs, graph.Strong, graph.Status)
+	d := diagnose.Root(&f.graph, n.id)
+	if i := cluster.Root(a); i >= 0 && d.Leads() && a.Symptoms[i].Pod == "" {
+		hops := f.hops(d.Path)
+		hops[0].By = cluster.AsksForPods(hops[0], refused)
+		cluster.Lead(a, i, hops, "")
 	}
 }
 
 // mentioned goes to a workload that an error of the pod's has for a word, where a pod of it was
 // not well before that error was felt, and no other that is has its name there.
-func (f *follower) mentioned(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, left int) []answer.Hop {
-	said, since := cluster.Quoted(a, v), cluster.Since(a, v)
-	if left < mostHops || k.names || since.IsZero() || v.Cause != answer.AppUnhealthy || len(said) == 0 {
-		return nil
+func (n *visit) mentioned(ctx context.Context) {
+	said, since := cluster.Quoted(n.a, n.v), cluster.Since(n.a, n.v)
+	if !n.first() || n.names || since.IsZero() || n.v.Cause != answer.AppUnhealthy || len(said) == 0 {
+		return
 	}
-	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
+	pods, err := allOf[v1.Pod](ctx, n.question, n.pod.Namespace)
 	if err != nil {
-		return nil
+		return
 	}
-	found := map[string]way{}
+	found := map[string]bool{}
 	for i := range pods {
 		p := &pods[i]
 		name := cluster.CalledLike(p)
-		n := slices.IndexFunc(said, func(text string) bool { return cluster.HasWord(text, name) })
-		if n < 0 || p.UID == pod.UID || cluster.CalledLike(pod) == name || cluster.HasContainer(pod, name) || f.seen[p.UID] {
+		at := slices.IndexFunc(said, func(text string) bool { return cluster.HasWord(text, name) })
+		if at < 0 || found[name] || p.UID == n.pod.UID || cluster.CalledLike(n.pod) == name || cluster.HasContainer(n.pod, name) || n.seen[p.UID] {
 			continue
 		}
-		text := prose.Brief(said[n], 100)
-		w := f.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: text, Said: text}, asker: k}, nil, p, left)
-		if len(w.hops) > 0 && !w.first.IsZero() && (w.first.Before(since) || k.well.IsZero() && cluster.MemberFails(said[n], name) || cluster.Holds(said[n], name)) {
-			w.hops[0].By = cluster.NamedInError(p, name, said[n])
-			found[name] = w
+		text := prose.Brief(said[at], 100)
+		w := n.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: text, Said: text}, asker: n.asker}, nil, p)
+		if w.cause != "" && !w.first.IsZero() && (w.first.Before(since) || n.asker.well.IsZero() && cluster.MemberFails(said[at], name) || cluster.Holds(said[at], name)) {
+			w.says(func(h *answer.Hop) { h.By = cluster.NamedInError(p, name, said[at]) })
+			w.moot, w.only, w.guess = false, nil, "its error names "+name+", which was not well before"
+			n.leads(w, graph.FailedBy, graph.Possible, graph.Log)
+			found[name] = true
 		}
 	}
-	if len(found) != 1 {
-		return nil
-	}
-	for name, w := range found {
-		f.likely = "its error names " + name + ", which was not well before"
-		return w.hops
-	}
-	return nil
 }

@@ -27,10 +27,12 @@ func AsAnswer(v answer.Verdict) answer.Verdict {
 	return v
 }
 
-// Explains says whether hops lead to what may be the reason of a verdict: of a disk that is full,
-// another that is.
-func Explains(v answer.Verdict, hops []answer.Hop) bool {
-	return !answersFull(v) || hops[len(hops)-1].Cause == answer.DiskFull
+// ExplainedBy are the causes by which a verdict is explained: of a disk that is full, another that is; empty: all.
+func ExplainedBy(v answer.Verdict) []string {
+	if answersFull(v) {
+		return []string{string(answer.DiskFull)}
+	}
+	return nil
 }
 
 // SaysFull is the first complaint of a pod's logs of now that is no other's, and whether that is

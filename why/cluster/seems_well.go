@@ -18,8 +18,13 @@ import (
 // silences are the causes for which somebody answers nothing on a connection that is open.
 var silences = []answer.Cause{answer.AppHang, answer.ProcessStopped, answer.AppOverloaded, answer.CPUThrottled, answer.NodeCPUSaturated, answer.NetworkBlocked}
 
-// Silent says whether a cause is one for which somebody answers nothing on a connection.
-func Silent(c answer.Cause) bool { return slices.Contains(silences, c) }
+// Silences are the causes for which somebody answers nothing on a connection.
+func Silences() (all []string) {
+	for _, c := range silences {
+		all = append(all, string(c))
+	}
+	return all
+}
 
 // SaysOwn says whether the containers' logs tell of an error of now that is their own,
 // SaysAnothers whether of one of somebody that they ask.
