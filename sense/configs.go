@@ -225,6 +225,23 @@ func (c *Configs) note(key configKey, old, now runtime.Object) {
 		c.untold = append(c.untold, configChange{users, content, differs})
 	}
 	c.mu.Unlock()
+	c.wake(users)
+}
+
+// Changed takes in that something else changed that these pods take their
+// configuration from, such as a trust bundle.
+func (c *Configs) Changed(users []types.UID) {
+	if len(users) == 0 {
+		return
+	}
+	c.mu.Lock()
+	c.untold = append(c.untold, configChange{users: users})
+	c.mu.Unlock()
+	c.wake(users)
+}
+
+// wake has what is untold told, and tells changed.
+func (c *Configs) wake(users []types.UID) {
 	select {
 	case c.news <- struct{}{}:
 	default:

@@ -6,7 +6,8 @@
 // The plugins (k8s.io/kubernetes/pkg/volume/...) are kubelet's: emptyDir,
 // hostPath, configMap, secret, downwardAPI, projected, local and image, with
 // their atomic writer, ownership changes and subPath protection. So are the
-// service account token manager and the lookups of what a pod refers to.
+// service account token manager, the managers of trust bundles and pod certificates,
+// and the lookups of what a pod refers to.
 //
 // kubelet's volume manager (pkg/kubelet/volumemanager) is not used. It keeps a
 // desired and an actual world, compares them ten times a second, whether anything
@@ -56,6 +57,7 @@
 //	claims.go    from a claim to the volume behind it; record.go: remembers it
 //	errors.go    failures in kubelet's words
 //	configs.go   the ConfigMaps and Secrets that pods refer to, watched by sense.Configs
+//	certificates.go trust bundles and pod certificates, by kubelet's managers
 //	refresh.go   contents follow their objects
 //	mounts.go    a container's mounts; hosts.go: its /etc/hosts
 //	usage.go     disk use; limits.go: who is over its limit

@@ -2,7 +2,6 @@ package volumes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -18,7 +17,6 @@ import (
 	storagelisters "k8s.io/client-go/listers/storage/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/kubernetes/pkg/kubelet/clustertrustbundle"
 	"k8s.io/kubernetes/pkg/volume"
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
@@ -130,21 +128,24 @@ func (h host) wrapped(name string, spec *volume.Spec) (volume.VolumePlugin, erro
 	return h.m.plugins.FindPluginBySpec(spec)
 }
 
-// Trust bundles are behind a feature gate that is off in Kubernetes 1.36: the
-// API server drops such volumes' sources, and the borrowed manager says no.
 func (h host) GetTrustAnchorsByName(ctx context.Context, name string, allowMissing bool) ([]byte, error) {
-	return (&clustertrustbundle.NoopManager{}).GetTrustAnchorsByName(ctx, name, allowMissing)
+	bundles, err := h.m.certificates.trusted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return bundles.GetTrustAnchorsByName(ctx, name, allowMissing)
 }
 
 func (h host) GetTrustAnchorsBySigner(ctx context.Context, signer string, selector *metav1.LabelSelector, allowMissing bool) ([]byte, error) {
-	return (&clustertrustbundle.NoopManager{}).GetTrustAnchorsBySigner(ctx, signer, selector, allowMissing)
+	bundles, err := h.m.certificates.trusted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return bundles.GetTrustAnchorsBySigner(ctx, signer, selector, allowMissing)
 }
 
-// errPodCertificates: like trust bundles, behind a gate that is off.
-var errPodCertificates = errors.New("pod certificate volumes are not offered by this node; use a secret instead")
-
-func (h host) GetPodCertificateCredentialBundle(context.Context, string, string, string, string, int) (key, chain []byte, err error) {
-	return nil, nil, errPodCertificates
+func (h host) GetPodCertificateCredentialBundle(ctx context.Context, namespace, name, uid, volume string, source int) (key, chain []byte, err error) {
+	return h.m.certificates.credentials(ctx, namespace, name, uid, volume, source)
 }
 
 // What follows serves volumes that a controller attaches or a CSI driver mounts.

@@ -54,6 +54,14 @@ func (m *Manager) SetUp(ctx context.Context, pod *v1.Pod) error {
 // register makes pod the newest known state of the pod, and watches what it
 // refers to. It is false for a pod that was torn down.
 func (m *Manager) register(p *podVolumes, pod *v1.Pod) bool {
+	if !m.note(p, pod) {
+		return false
+	}
+	m.certificates.track(pod) // which asks for what was noted
+	return true
+}
+
+func (m *Manager) note(p *podVolumes, pod *v1.Pod) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.gone {
@@ -70,6 +78,7 @@ func (m *Manager) unregister(p *podVolumes, uid types.UID) {
 	defer p.mu.Unlock()
 	p.gone = true
 	m.configs.Unregister(uid)
+	m.certificates.forget(p.pod)
 }
 
 // mountAll mounts what is not mounted, and writes what may have changed, all

@@ -74,6 +74,8 @@ type Manager struct {
 	plugins   volume.VolumePluginMgr
 	tokens    *token.Manager
 	configs   *sense.Configs
+	// certificates has what projected volumes hold beside the objects in configs.
+	certificates *certificates
 
 	queue   workqueue.TypedRateLimitingInterface[types.UID]
 	workers sync.WaitGroup
@@ -141,6 +143,7 @@ func New(cfg Config) (*Manager, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	m.cancel = cancel
 	m.configs = newConfigs(ctx, cfg.Client, m.configChanged)
+	m.certificates = &certificates{m: m, ctx: ctx}
 	m.startRefresh(ctx)
 	return m, nil
 }
