@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"whylet.dev/whylet/fact"
 )
@@ -76,8 +77,10 @@ func podOver(pod *v1.Pod, u Usage, disks []ContainerDisk) *fact.EvictionNeeded {
 
 func containerOver(pod *v1.Pod, disks []ContainerDisk) *fact.EvictionNeeded {
 	limits := map[string]*resource.Quantity{}
-	for i := range pod.Spec.Containers {
-		c := &pod.Spec.Containers[i]
+	for c, kind := range podutil.ContainerIter(&pod.Spec, podutil.Containers|podutil.InitContainers) {
+		if kind == podutil.InitContainers && !podutil.IsRestartableInitContainer(c) {
+			continue // as by kubelet: it is gone before the look counts
+		}
 		if limit := c.Resources.Limits.StorageEphemeral(); !limit.IsZero() {
 			limits[c.Name] = limit
 		}

@@ -151,7 +151,7 @@ func (m *Manager) bindSubPath(pod *v1.Pod, c *v1.Container, i int, specName, bas
 		if err != nil {
 			return "", nil, err
 		}
-		if err := m.subpather.SafeMakeDir(sub, base, mode); err != nil {
+		if err := m.subpather.SafeMakeDir(sub, base, mode); err != nil && !errors.Is(err, os.ErrExist) {
 			m.cfg.Log.Error("subPath could not be made", "pod", pod.Namespace+"/"+pod.Name, "path", host, "error", err)
 			return "", nil, fmt.Errorf("failed to create subPath directory for volumeMount %q of container %q", name, c.Name)
 		}

@@ -57,6 +57,11 @@ func TestOverLimit(t *testing.T) {
 		}
 		return pod
 	}
+	withSidecar := limited("")
+	withSidecar.Spec.InitContainers = []v1.Container{
+		{Name: "s", RestartPolicy: ptr(v1.ContainerRestartPolicyAlways), Resources: v1.ResourceRequirements{Limits: v1.ResourceList{v1.ResourceEphemeralStorage: resource.MustParse("100")}}},
+	}
+	withSidecar.Spec.Containers = append(withSidecar.Spec.Containers, limited("1000").Spec.Containers...)
 	uses := func(bytes uint64) Usage {
 		return Usage{Ephemeral: []statsapi.VolumeStats{{Name: "d", FsStats: statsapi.FsStats{UsedBytes: &bytes}}}}
 	}
@@ -76,6 +81,10 @@ func TestOverLimit(t *testing.T) {
 		{"container over", limited("100", "100"), uses(0), []ContainerDisk{{"a", 100, 1}}, &fact.EvictionNeeded{
 			Reason: "Evicted", Signal: SignalContainer, GraceSeconds: 1,
 			Message: `Container a exceeded its local ephemeral storage limit "100". `,
+		}},
+		{"sidecar over", withSidecar, uses(0), []ContainerDisk{{"s", 100, 1}}, &fact.EvictionNeeded{
+			Reason: "Evicted", Signal: SignalContainer, GraceSeconds: 1,
+			Message: `Container s exceeded its local ephemeral storage limit "100". `,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
