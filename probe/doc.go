@@ -22,7 +22,7 @@
 // # The same verdict as kubelet
 //
 // Verdicts and messages equal those of k8s.io/kubernetes/pkg/probe and of
-// pkg/kubelet/prober at v1.36.3; probe/oracle_test holds both to it, side by
+// pkg/kubelet/prober at v1.37.2; probe/oracle_test holds both to it, side by
 // side on the same misbehaving servers. The fast way decides only about the
 // plainest of answers: a connection refused or timed out, and a well-formed
 // HTTP/1 response. Whatever else comes is handed, with the connection and the

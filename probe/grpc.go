@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -27,9 +29,13 @@ func (p *Prober) grpcCheck(pl *plan) outcome {
 	ev := pl.newEvidence()
 	watch := &dialWatch{evidence: ev}
 	defer watch.stop()
+	transport := insecure.NewCredentials()
+	if pl.tls {
+		transport = credentials.NewTLS(&tls.Config{InsecureSkipVerify: true})
+	}
 	conn, err := grpc.NewClient("passthrough:///"+pl.address,
 		grpc.WithUserAgent(userAgent),
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(transport),
 		grpc.WithContextDialer(watch.dial))
 	if err != nil {
 		return failed(ev, err, fmt.Sprintf("error: failed to connect service at %q: %+v", pl.address, err))

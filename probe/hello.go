@@ -27,7 +27,9 @@ func (p *Prober) Hello(ctx context.Context, t Target, each time.Duration) fact.P
 	}
 	hellos := []hello{{fact.TLS, helloTLS}}
 	switch {
-	case pl.handler == fact.GRPC:
+	case pl.handler == fact.GRPC && pl.tls:
+		hellos = []hello{{fact.HTTP2, helloHTTP2}, {fact.HTTP1, helloHTTP}}
+	case pl.handler == fact.GRPC, pl.handler == fact.HTTPGet && pl.get.http2:
 		hellos = append(hellos, hello{fact.HTTP1, helloHTTP})
 	case pl.handler == fact.HTTPGet && pl.get.wire != nil:
 		hellos = append(hellos, hello{fact.HTTP2, helloHTTP2}, hello{fact.FastCGI, helloFastCGI}, hello{fact.Proxied, func(_ context.Context, c net.Conn) bool { return helloProxied(c, pl.get.wire) }})

@@ -88,6 +88,14 @@ func TestHello(t *testing.T) {
 	asGRPC := func(port int) Target {
 		return Target{Kind: fact.Liveness, PodIP: "127.0.0.1", Spec: &v1.Probe{ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: int32(port)}}}}
 	}
+	overTLS := func(port int) Target {
+		t := asGRPC(port)
+		t.Spec.GRPC.Mode = new(v1.GRPCProbeModeTLS)
+		return t
+	}
+	asHTTP2 := func(port int) Target {
+		return getOf(port, func(g *v1.HTTPGetAction) { g.Protocol = new(v1.HTTPProtocolHTTP2) })
+	}
 	elsewhere := getOf(tlsPort(nil), func(g *v1.HTTPGetAction) { g.Host = "localhost" })
 	secure := getOf(grpcPort, func(g *v1.HTTPGetAction) { g.Scheme = v1.URISchemeHTTPS })
 	p := newTestProber(t)
@@ -104,6 +112,10 @@ func TestHello(t *testing.T) {
 		"a complaint, whatever is said":  {getOf(complains), ""},
 		"HTTP, where gRPC is asked":      {asGRPC(listen(t, http.NotFoundHandler())), fact.HTTP1},
 		"TLS, where gRPC is asked":       {asGRPC(tlsPort(nil)), fact.TLS},
+		"HTTP, where h2c is asked":       {asHTTP2(listen(t, http.NotFoundHandler())), fact.HTTP1},
+		"TLS, where h2c is asked":        {asHTTP2(tlsPort(nil)), fact.TLS},
+		"HTTP, where gRPC over TLS is":   {overTLS(listen(t, http.NotFoundHandler())), fact.HTTP1},
+		"gRPC, where gRPC over TLS is":   {overTLS(grpcPort), fact.HTTP2},
 		"another host's":                 {elsewhere, ""},
 		"a probe that says hello to TLS": {secure, ""},
 	} {

@@ -38,6 +38,20 @@ func newTransport() *http.Transport {
 	})
 }
 
+// newHTTP2Transport is kubelet's for HTTP/2 without TLS, which the server is known to
+// speak (gate H2CContainerProbe).
+func newHTTP2Transport() *http.Transport {
+	t := &http.Transport{
+		DisableKeepAlives:  true,
+		Proxy:              http.ProxyURL(nil),
+		DisableCompression: true,
+		DialContext:        (&net.Dialer{}).DialContext,
+		Protocols:          new(http.Protocols),
+	}
+	t.Protocols.SetUnencryptedHTTP2(true)
+	return t
+}
+
 // httpGet makes a try with net/http, on the poller's connection if from is set.
 func (p *Prober) httpGet(pl *plan, timeout time.Duration, from *fallback) outcome {
 	defer from.close()
@@ -57,6 +71,9 @@ func (p *Prober) httpGet(pl *plan, timeout time.Duration, from *fallback) outcom
 		return outcome{evidence: t.end(), err: err}
 	}
 	client := &http.Client{Timeout: timeout, Transport: p.transport, CheckRedirect: t.redirected}
+	if pl.get.http2 {
+		client.Transport = p.http2
+	}
 	res, err := client.Do(req)
 	if err != nil {
 		ev := t.end()

@@ -16,6 +16,7 @@ import (
 type Prober struct {
 	exec      ExecFunc
 	transport *http.Transport
+	http2     *http.Transport // for HTTP/2 without TLS
 	poll      *poller
 
 	ctx    context.Context // ends with Close, and with it whatever still runs
@@ -29,7 +30,7 @@ func NewProber(exec ExecFunc, log *slog.Logger) (*Prober, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	p := &Prober{exec: exec, transport: newTransport()}
+	p := &Prober{exec: exec, transport: newTransport(), http2: newHTTP2Transport()}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	poll, err := newPoller(p.land, log)
 	if err != nil {

@@ -25,6 +25,8 @@ const maxWire = 16 << 10
 type get struct {
 	url    string
 	header http.Header
+	// http2 says that HTTP/2 is spoken from the first byte, without TLS.
+	http2 bool
 	// wire has the request's bytes, nil where only net/http can send it.
 	wire []byte
 }
@@ -60,7 +62,7 @@ func newGet(h *v1.HTTPGetAction, address string) (*get, error) {
 		u = &url.URL{Path: h.Path} // sent as it is written, as kubelet does
 	}
 	u.Scheme, u.Host = scheme, address
-	g := &get{url: u.String(), header: http.Header{}}
+	g := &get{url: u.String(), header: http.Header{}, http2: h.Protocol != nil && *h.Protocol == v1.HTTPProtocolHTTP2}
 	for _, one := range h.HTTPHeaders {
 		g.header.Add(one.Name, one.Value)
 	}
@@ -76,7 +78,7 @@ func newGet(h *v1.HTTPGetAction, address string) (*get, error) {
 	if err != nil {
 		return nil, err
 	}
-	if scheme == "http" && req.URL.User == nil {
+	if scheme == "http" && req.URL.User == nil && !g.http2 {
 		g.wire = record(req)
 	}
 	return g, nil

@@ -61,6 +61,7 @@ type plan struct {
 	containerID string
 	command     []string
 	service     string // grpc only
+	tls         bool   // grpc only
 }
 
 // compile resolves all that does not change from one attempt to the next. What
@@ -92,6 +93,7 @@ func compile(t Target) *plan {
 		p.handler = fact.GRPC
 		p.own = true
 		p.dial(t.PodIP, int(t.Spec.GRPC.Port))
+		p.tls = t.Spec.GRPC.Mode != nil && *t.Spec.GRPC.Mode == v1.GRPCProbeModeTLS
 		p.where = p.address
 		if s := t.Spec.GRPC.Service; s != nil {
 			p.service = *s
@@ -176,8 +178,8 @@ func resolvePort(port intstr.IntOrString, c *v1.Container) (int, error) {
 	return n, nil
 }
 
-// unknownPort is a port name that the container does not declare. Its words are
-// kubelet's; plain says more.
+// unknownPort is a port name that the container does not declare. Error has kubelet's
+// words; plain lists the names that are declared.
 type unknownPort struct {
 	name      string
 	container *v1.Container

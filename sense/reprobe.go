@@ -148,13 +148,13 @@ func (a *Reprobe) greet(ctx context.Context, t probe.Target, timeout time.Durati
 }
 
 // cut says whether an attempt over HTTP was taken and then broken off, or answered in
-// what is no HTTP/1: another protocol may be spoken there.
+// another version of HTTP or in none: another protocol may be spoken there.
 func cut(b fact.Probed) bool {
 	e := b.Evidence
 	if e.Handler != fact.HTTPGet || e.Status != 0 || e.Connect == 0 && b.By != fact.BySay {
 		return false
 	}
-	return e.Errno == "ECONNRESET" || e.Errno == "EPIPE" || strings.HasSuffix(e.Error, "EOF") || strings.Contains(e.Error, "malformed HTTP")
+	return e.Errno == "ECONNRESET" || e.Errno == "EPIPE" || strings.HasSuffix(e.Error, "EOF") || strings.Contains(e.Error, "malformed HTTP") || strings.Contains(e.Error, "http2: ")
 }
 
 // wordless says whether a command failed and put out nothing.

@@ -225,10 +225,11 @@ func TestSaysHello(t *testing.T) {
 		speaks   fact.Protocol
 		tells    bool
 	}{
-		"an orderly end":        {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Error: `Get "http://10.0.0.1:8080/": EOF`}, fact.TLS, true},
-		"a reset":               {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Errno: "ECONNRESET"}, fact.Proxied, true},
-		"other bytes":           {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Error: "net/http: malformed HTTP response"}, fact.HTTP2, true},
-		"nothing is recognised": {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Errno: "ECONNRESET"}, "", false},
+		"an orderly end":                 {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Error: `Get "http://10.0.0.1:8080/": EOF`}, fact.TLS, true},
+		"a reset":                        {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Errno: "ECONNRESET"}, fact.Proxied, true},
+		"other bytes":                    {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Error: "net/http: malformed HTTP response"}, fact.HTTP2, true},
+		"HTTP/1, where HTTP/2 was asked": {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Error: "http2: client conn could not be established"}, fact.HTTP1, true},
+		"nothing is recognised":          {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Errno: "ECONNRESET"}, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, w := newAsked(t, 20)

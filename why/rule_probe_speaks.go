@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
@@ -42,10 +44,8 @@ func probeSpeaksOtherwise(p *probing) *finding {
 		return nil
 	}
 	f := &finding{cause: answer.ProbeProtocol, weight: certain, chain: p.chain(at)}
-	asks, instead := "plain HTTP", fmt.Sprintf("Port %d of container %s speaks", p.port(), p.run.Container)
-	if asGRPC {
-		asks = "gRPC without TLS"
-	}
+	asHTTP2, overTLS := spokenWays(p.spec)
+	instead := fmt.Sprintf("Port %d of container %s speaks", p.port(), p.run.Container)
 	switch b.Speaks {
 	case fact.TLS:
 		f.text = instead + " TLS"
@@ -54,8 +54,15 @@ func probeSpeaksOtherwise(p *probing) *finding {
 			f.cause = answer.ProbeWrongScheme
 			f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTPS")}
 		}
+		if asHTTP2 {
+			f.fixes = []answer.Fix{p.h.specFix("remove " + p.field("protocol") + " and set " + p.field("scheme") + " to HTTPS, which finds out by itself whether HTTP/2 is spoken")}
+		}
 	case fact.HTTP2:
 		f.text = instead + " HTTP/2 from the first byte, as gRPC does"
+		if overTLS {
+			f.fixes = []answer.Fix{p.h.specFix("remove " + p.field("mode") + ": the port speaks gRPC without TLS")}
+			break
+		}
 		f.fixes = []answer.Fix{p.h.specFix("if it is gRPC and has the health service, make it a grpc probe; or probe with tcpSocket, or at a port that speaks HTTP/1.1")}
 	case fact.Proxied:
 		f.text = fmt.Sprintf("Port %d of container %s wants the line of the PROXY protocol before each request, which a load balancer sends", p.port(), p.run.Container)
@@ -66,9 +73,35 @@ func probeSpeaksOtherwise(p *probing) *finding {
 	case fact.HTTP1:
 		f.text = instead + " HTTP/1"
 		f.fixes = []answer.Fix{p.h.specFix("make it an httpGet probe, or ask at the port that speaks gRPC")}
+		if asHTTP2 {
+			f.fixes = []answer.Fix{p.h.specFix("remove " + p.field("protocol") + ": the port speaks HTTP/1")}
+		}
 	default:
 		f.text = fmt.Sprintf("%s %s", instead, prose.Brief(string(b.Speaks), 20))
 	}
-	f.text += fmt.Sprintf(", and %s asks in %s: tried once in the other way, it was answered.", p.what(), asks)
+	f.text += fmt.Sprintf(", and %s asks in %s: tried once in the other way, it was answered.", p.what(), asksIn(asGRPC, asHTTP2, overTLS))
 	return f
+}
+
+func asksIn(asGRPC, asHTTP2, overTLS bool) string {
+	switch {
+	case asGRPC && overTLS:
+		return "gRPC over TLS"
+	case asGRPC:
+		return "gRPC without TLS"
+	case asHTTP2:
+		return "HTTP/2 without TLS"
+	}
+	return "plain HTTP"
+}
+
+// spokenWays returns what the probe speaks beside the default: HTTP/2 without TLS, or
+// gRPC over TLS (gates H2CContainerProbe and GRPCContainerProbeTLS of Kubernetes 1.37).
+func spokenWays(spec *v1.Probe) (asHTTP2, overTLS bool) {
+	if spec == nil {
+		return false, false
+	}
+	asHTTP2 = spec.HTTPGet != nil && spec.HTTPGet.Protocol != nil && *spec.HTTPGet.Protocol == v1.HTTPProtocolHTTP2
+	overTLS = spec.GRPC != nil && spec.GRPC.Mode != nil && *spec.GRPC.Mode == v1.GRPCProbeModeTLS
+	return asHTTP2, overTLS
 }

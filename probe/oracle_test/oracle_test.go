@@ -80,6 +80,9 @@ func kubeletTry(t probe.Target) (kubeprobe.Result, string, error) {
 		if err != nil {
 			return kubeprobe.Unknown, "", err
 		}
+		if protocol := t.Spec.HTTPGet.Protocol; protocol != nil && *protocol == v1.HTTPProtocolHTTP2 {
+			return kubeletHTTP.ProbeH2C(req, timeout)
+		}
 		return kubeletHTTP.Probe(req, timeout)
 	case t.Spec.TCPSocket != nil:
 		port, err := kubeprobe.ResolveContainerPort(t.Spec.TCPSocket.Port, container)
@@ -96,7 +99,8 @@ func kubeletTry(t probe.Target) (kubeprobe.Result, string, error) {
 		if t.Spec.GRPC.Service != nil {
 			service = *t.Spec.GRPC.Service
 		}
-		return kubegrpc.New().Probe(t.PodIP, service, int(t.Spec.GRPC.Port), timeout, kubegrpc.ProbeOptions{})
+		return kubegrpc.New().Probe(t.PodIP, service, int(t.Spec.GRPC.Port), timeout,
+			kubegrpc.ProbeOptions{UseTLS: t.Spec.GRPC.Mode != nil && *t.Spec.GRPC.Mode == v1.GRPCProbeModeTLS})
 	}
 	return kubeprobe.Unknown, "", errors.New("no handler")
 }
@@ -126,6 +130,10 @@ var (
 	// A reset that comes at once meets the one who still connects.
 	resetDial = regexp.MustCompile(`dial tcp (\S+): connect: connection reset by peer`)
 )
+
+// notHTTP2 are Go's words for a server that does not begin in HTTP/2. Which of them is
+// met depends on whether its answer or the end of the connection is read first.
+var notHTTP2 = regexp.MustCompile(`unexpected EOF|(read|write) tcp \S+: (read|write): (connection reset by peer|broken pipe)|http2: client conn could not be established|http2: failed reading the frame payload: .*`)
 
 // normalise takes out what differs from one attempt to the next of the same
 // prober: ephemeral ports, and which of its two goroutines meets a reset or the

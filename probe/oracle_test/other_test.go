@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -25,6 +26,7 @@ import (
 	kubeexec "k8s.io/kubernetes/pkg/probe/exec"
 	utilexec "k8s.io/utils/exec"
 	fakeexec "k8s.io/utils/exec/testing"
+	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/probe"
@@ -123,6 +125,11 @@ func TestTLS(t *testing.T) {
 			s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
 			s.StartTLS()
 		},
+		"h2c": func(s *httptest.Server) {
+			s.Config.Protocols = new(http.Protocols)
+			s.Config.Protocols.SetUnencryptedHTTP2(true)
+			s.Start()
+		},
 		"client certificate": func(s *httptest.Server) {
 			s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 			s.StartTLS()
@@ -134,14 +141,21 @@ func TestTLS(t *testing.T) {
 		start(s)
 		t.Cleanup(s.Close)
 		for _, scheme := range []v1.URIScheme{"HTTP", "HTTPS", ""} {
-			for _, path := range []string{"/healthz", "/bounce", "/no"} {
-				t.Run(name+"/"+string(scheme)+path, func(t *testing.T) {
-					port := s.Listener.Addr().(*net.TCPAddr).Port
-					get := httpTarget(port, func(g *v1.HTTPGetAction) { g.Scheme, g.Path = scheme, path })
-					if difference := sameAs(kubelet(get), whylet(t, p, get)); difference != "" {
-						t.Error(difference)
-					}
-				})
+			for _, protocol := range []*v1.HTTPProtocol{nil, new(v1.HTTPProtocolHTTP1), new(v1.HTTPProtocolHTTP2)} {
+				for _, path := range []string{"/healthz", "/bounce", "/no"} {
+					t.Run(fmt.Sprintf("%s/%s/%v%s", name, scheme, ptr.Deref(protocol, ""), path), func(t *testing.T) {
+						port := s.Listener.Addr().(*net.TCPAddr).Port
+						get := httpTarget(port, func(g *v1.HTTPGetAction) { g.Scheme, g.Path, g.Protocol = scheme, path, protocol })
+						want, got := kubelet(get), whylet(t, p, get)
+						if protocol != nil && *protocol == v1.HTTPProtocolHTTP2 {
+							want.message = notHTTP2.ReplaceAllString(want.message, "not HTTP/2")
+							got.message = notHTTP2.ReplaceAllString(got.message, "not HTTP/2")
+						}
+						if difference := sameAs(want, got); difference != "" {
+							t.Error(difference)
+						}
+					})
+				}
 			}
 		}
 	}
@@ -157,13 +171,13 @@ func (s stubborn) Check(ctx context.Context, _ *grpc_health_v1.HealthCheckReques
 	return s.answer(ctx)
 }
 
-func serveGRPC(t testing.TB, register func(*grpc.Server)) (port int) {
+func serveGRPC(t testing.TB, register func(*grpc.Server), options ...grpc.ServerOption) (port int) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer()
+	s := grpc.NewServer(options...)
 	register(s)
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(s.Stop)
@@ -179,10 +193,16 @@ func TestGRPC(t *testing.T) {
 	saying := func(answer func(context.Context) (*grpc_health_v1.HealthCheckResponse, error)) int {
 		return serveGRPC(t, func(s *grpc.Server) { grpc_health_v1.RegisterHealthServer(s, stubborn{answer: answer}) })
 	}
+	certificate := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(certificate.Close)
+	secure := serveGRPC(t, func(s *grpc.Server) { grpc_health_v1.RegisterHealthServer(s, service) }, grpc.Creds(credentials.NewServerTLSFromCert(&certificate.TLS.Certificates[0])))
 	cases := map[string]struct {
 		port    int
 		service *string
 	}{
+		"over TLS":          {port: secure},
+		"over TLS, down":    {secure, new("down")},
+		"HTTP over TLS":     {port: certificate.Listener.Addr().(*net.TCPAddr).Port},
 		"healthy":           {port: healthy},
 		"service up":        {healthy, new("up")},
 		"service down":      {healthy, new("down")},
@@ -206,13 +226,15 @@ func TestGRPC(t *testing.T) {
 		})},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			check := target("127.0.0.1", v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: int32(c.port), Service: c.service}})
-			if difference := sameAs(kubelet(check), whylet(t, p, check)); difference != "" {
-				t.Error(difference)
-			}
-		})
+		for _, mode := range []*v1.GRPCProbeMode{nil, new(v1.GRPCProbeModePlaintext), new(v1.GRPCProbeModeTLS)} {
+			t.Run(fmt.Sprint(name, "/", ptr.Deref(mode, "")), func(t *testing.T) {
+				t.Parallel()
+				check := target("127.0.0.1", v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: int32(c.port), Service: c.service, Mode: mode}})
+				if difference := sameAs(kubelet(check), whylet(t, p, check)); difference != "" {
+					t.Error(difference)
+				}
+			})
+		}
 	}
 }
 
