@@ -105,7 +105,7 @@
 //	evict_ask.go  what a pod asked for of the memory
 //	deadline.go   the next moment at which something follows from time alone
 //
-// Rules are Kubernetes v1.36.3's; comments name the file of its kubelet that a
+// Rules are Kubernetes v1.37.2's; comments name the file of its kubelet that a
 // rule was read from. Where this package differs on purpose:
 //
 //   - A container that was ended for its liveness or startup probe is started
