@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,7 +16,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	migrationv1 "k8s.io/api/storagemigration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -52,6 +55,7 @@ func TestControlPlane(t *testing.T) {
 	step("a Service gets endpoints and a name", e.service)
 	step("a pod reaches the API and DNS", e.fromPod)
 	step("what is protected while in use can be deleted", e.protection)
+	step("stored objects are migrated to the newest version", e.migration)
 	step("a claim gets a directory, and a StorageClass that is no default any more stays so", e.storage)
 	step("a Service of type LoadBalancer gets the node's address, and its port is nobody else's", e.loadBalancer)
 	step("metrics come from the node", e.metrics)
@@ -126,6 +130,13 @@ func (e *endToEnd) birth(t *testing.T) {
 	})
 	eventually(t, "root certificate for pods", func(ctx context.Context) error {
 		_, err := e.admin.CoreV1().ConfigMaps("default").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		return err
+	})
+	eventually(t, "trust bundle of the API server, which nodes may read", func(ctx context.Context) error {
+		bundles, err := kubernetes.NewForConfigOrDie(e.nodeConfig()).CertificatesV1().ClusterTrustBundles().List(ctx, metav1.ListOptions{})
+		if err == nil && (len(bundles.Items) != 1 || bundles.Items[0].Spec.SignerName != "kubernetes.io/kube-apiserver-serving") {
+			err = fmt.Errorf("%d bundles", len(bundles.Items))
+		}
 		return err
 	})
 	eventually(t, "kubernetes Service's endpoint", func(ctx context.Context) error {
@@ -262,6 +273,23 @@ func (e *endToEnd) protection(t *testing.T) {
 			return nil
 		}
 		return errors.Join(errors.New("it is still there"), err)
+	})
+}
+
+func (e *endToEnd) migration(t *testing.T) {
+	migrations := e.admin.StoragemigrationV1().StorageVersionMigrations()
+	_, err := migrations.Create(t.Context(), &migrationv1.StorageVersionMigration{
+		ObjectMeta: metav1.ObjectMeta{Name: "maps"}, Spec: migrationv1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Resource: "configmaps"}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "ConfigMaps are migrated", func(ctx context.Context) error {
+		m, err := migrations.Get(ctx, "maps", metav1.GetOptions{})
+		if err == nil && !meta.IsStatusConditionTrue(m.Status.Conditions, string(migrationv1.MigrationSucceeded)) {
+			err = fmt.Errorf("%+v", m.Status)
+		}
+		return err
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 
 // controllers are the ones that the users of one machine need. Left out are
 // those for clouds, CSI attachment (it polls ten times a second), device claims,
-// storage migration, and what only serves several nodes' address ranges.
+// and what only serves several nodes' address ranges.
 var controllers = []string{
 	names.CertificateSigningRequestApprovingController,
 	names.CertificateSigningRequestCleanerController,
@@ -31,12 +31,14 @@ var controllers = []string{
 	names.GarbageCollectorController,
 	names.HorizontalPodAutoscalerController,
 	names.JobController,
+	names.KubeAPIServerClusterTrustBundlePublisherController,
 	names.NamespaceController,
 	names.NodeLifecycleController,
 	names.PersistentVolumeBinderController,
 	names.PersistentVolumeClaimProtectionController,
 	names.PersistentVolumeExpanderController,
 	names.PersistentVolumeProtectionController,
+	names.PodCertificateRequestCleanerController,
 	names.PodGarbageCollectorController,
 	names.ReplicaSetController,
 	names.ReplicationControllerController,
@@ -46,6 +48,7 @@ var controllers = []string{
 	names.ServiceAccountTokenController,
 	names.ServiceCIDRController,
 	names.StatefulSetController,
+	names.StorageVersionMigratorController,
 	names.TTLAfterFinishedController,
 	names.TaintEvictionController,
 	names.ValidatingAdmissionPolicyStatusController,
