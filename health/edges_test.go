@@ -540,6 +540,11 @@ func TestQOS(t *testing.T) {
 		if got := qos(&spec); got != c.want {
 			t.Errorf("%v, %v: %s", c.requests, c.limits, got)
 		}
+		// Resources of the pod that name nothing decide nothing.
+		spec.Resources = &v1.ResourceRequirements{}
+		if got := qos(&spec); got != c.want {
+			t.Errorf("%v, %v, with empty resources of the pod: %s", c.requests, c.limits, got)
+		}
 	}
 }
 

@@ -1,65 +1,51 @@
 package health
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
 )
 
 // qos is the pod's quality of service class. k8s.io/kubernetes has the same
 // (pkg/apis/core/v1/helper/qos, ComputePodQOS), but with it comes the API server.
 func qos(spec *v1.PodSpec) v1.PodQOSClass {
-	requests, limits := v1.ResourceList{}, v1.ResourceList{}
-	bounded := true
-	add := func(r *v1.ResourceRequirements) {
-		collect(requests, r.Requests)
-		if collect(limits, r.Limits) < 2 {
-			bounded = false
+	if resourcehelper.IsPodLevelResourcesSet(&v1.Pod{Spec: *spec}) {
+		return qosOf(spec.Resources)
+	}
+	var all []v1.PodQOSClass
+	for _, containers := range [][]v1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			all = append(all, qosOf(&containers[i].Resources))
 		}
 	}
-	if spec.Resources != nil {
-		collect(requests, spec.Resources.Requests)
-		if len(spec.Resources.Limits) > 0 && collect(limits, spec.Resources.Limits) < 2 {
-			bounded = false
-		}
-	} else {
-		for i := range spec.Containers {
-			add(&spec.Containers[i].Resources)
-		}
-		for i := range spec.InitContainers {
-			add(&spec.InitContainers[i].Resources)
+	return agreed(all)
+}
+
+// qosOf is the class that one set of resources alone would give.
+func qosOf(r *v1.ResourceRequirements) v1.PodQOSClass {
+	var all []v1.PodQOSClass
+	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+		request, limit := r.Requests[name], r.Limits[name]
+		switch {
+		case !request.Equal(limit):
+			all = append(all, v1.PodQOSBurstable)
+		case request.IsZero():
+			all = append(all, v1.PodQOSBestEffort)
+		default:
+			all = append(all, v1.PodQOSGuaranteed)
 		}
 	}
-	switch {
-	case len(requests) == 0 && len(limits) == 0:
+	return agreed(all)
+}
+
+// agreed is the class that all have, Burstable where they differ.
+func agreed(all []v1.PodQOSClass) v1.PodQOSClass {
+	switch all = slices.Compact(all); len(all) {
+	case 0:
 		return v1.PodQOSBestEffort
-	case bounded && sameAmounts(requests, limits):
-		return v1.PodQOSGuaranteed
+	case 1:
+		return all[0]
 	}
 	return v1.PodQOSBurstable
-}
-
-// collect adds up CPU and memory, and says how many of the two were named.
-func collect(sum, list v1.ResourceList) (named int) {
-	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
-		q, ok := list[name]
-		if !ok || q.Sign() <= 0 {
-			continue
-		}
-		named++
-		total := sum[name]
-		total.Add(q)
-		sum[name] = total
-	}
-	return named
-}
-
-func sameAmounts(a, b v1.ResourceList) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name, q := range a {
-		if other, ok := b[name]; !ok || other.Cmp(q) != 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -23,6 +23,7 @@ import (
 // reports are what the node tells the API server and Prometheus.
 type reports struct {
 	known     pods.Registry
+	own       *object.Own
 	recorder  record.EventRecorderLogger
 	events    *report.Events
 	static    *static.Pods
@@ -35,7 +36,7 @@ type reports struct {
 
 func newReports(ctx context.Context, g ground, own *object.Own, known pods.Registry, probing func() probe.Stats, closing *closers) (r reports, err error) {
 	c := g.config
-	r = reports{known: known, recorder: newRecorder(context.WithoutCancel(ctx), g, closing), numbers: server.NewRegistry(), attempts: prometheus.NewRegistry()}
+	r = reports{known: known, own: own, recorder: newRecorder(context.WithoutCancel(ctx), g, closing), numbers: server.NewRegistry(), attempts: prometheus.NewRegistry()}
 	r.events = report.NewEvents(r.recorder)
 	r.static = static.New(c.StaticPodDir, c.Name, kubeletpod.NewBasicMirrorClient(g.client, c.Name, own), r.recorder, c.Log)
 	r.publisher = report.NewPublisher(g.client, r.static.UID, c.Log)
@@ -71,11 +72,16 @@ func newRecorder(ctx context.Context, g ground, closing *closers) record.EventRe
 	return r
 }
 
-// nodeEvent records an event about the node. Its UID is the node's name, because
-// that is what kubectl describe looks for.
+// nodeEvent records an event about the node. Until the Node object is known, its name
+// stands for its UID: kubectl describe looks for both.
 func (r reports) nodeEvent(name string) func(object.Event) {
-	ref := &v1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: name, UID: types.UID(name)}
-	return func(e object.Event) { r.recorder.Event(ref, e.Type, e.Reason, e.Message) }
+	return func(e object.Event) {
+		ref := &v1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: name, UID: types.UID(name)}
+		if node, err := r.own.Get(name); err == nil && node.UID != "" {
+			ref.UID = node.UID
+		}
+		r.recorder.Event(ref, e.Type, e.Reason, e.Message)
+	}
 }
 
 // statusSeen hears which status of a pod the API server has.

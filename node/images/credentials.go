@@ -29,28 +29,34 @@ func nodeKeyring(dir string) credentialprovider.DockerKeyring {
 	return credentialprovider.NewDefaultDockerKeyring()
 }
 
+// keys are the credentials that fit an image, and the names of the pod's pull secrets
+// that could not be read.
+type keys struct {
+	found   []credential
+	missing []string
+}
+
 // credentials looks up what fits the image: the pod's pull secrets before the
 // node's own. They are looked up once, and only when first asked for.
-func (m *Manager) credentials(image string, pod *v1.Pod) func() ([]credential, error) {
-	return sync.OnceValues(func() ([]credential, error) {
+func (m *Manager) credentials(image string, pod *v1.Pod) func() (keys, error) {
+	return sync.OnceValues(func() (keys, error) {
 		repository, _, _, err := parsers.ParseImageName(image)
 		if err != nil {
-			return nil, err
+			return keys{}, err
 		}
-		keyring, err := secrets.MakeDockerKeyring(m.pullSecrets(pod), m.node)
+		own, missing := m.pullSecrets(pod)
+		keyring, err := secrets.MakeDockerKeyring(own, m.node)
 		if err != nil {
-			return nil, err
+			return keys{}, err
 		}
 		found, _ := keyring.Lookup(repository)
-		return found, nil
+		return keys{found, missing}, nil
 	})
 }
 
-// pullSecrets reads the pod's imagePullSecrets. One that cannot be read is told and
-// left out: the pull may work without it.
-func (m *Manager) pullSecrets(pod *v1.Pod) []v1.Secret {
-	var all []v1.Secret
-	var missing []string
+// pullSecrets reads the pod's imagePullSecrets. Those that cannot be read are left
+// out: the pull may work without them.
+func (m *Manager) pullSecrets(pod *v1.Pod) (all []v1.Secret, missing []string) {
 	for _, ref := range pod.Spec.ImagePullSecrets {
 		if ref.Name == "" || m.options.Secrets == nil {
 			continue
@@ -63,11 +69,16 @@ func (m *Manager) pullSecrets(pod *v1.Pod) []v1.Secret {
 		}
 		all = append(all, *s)
 	}
+	return all, missing
+}
+
+// tellMissing posts kubelet's event about pull secrets that could not be read, after a
+// pull that failed.
+func (m *Manager) tellMissing(pod *v1.Pod, missing []string) {
 	if len(missing) > 0 && m.options.Recorder != nil {
 		m.options.Recorder.Eventf(pod, v1.EventTypeWarning, "FailedToRetrieveImagePullSecret",
 			"Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(missing, ", "))
 	}
-	return all
 }
 
 // authOf is the credential in the runtime's form.
@@ -110,15 +121,15 @@ func (p present) GetImageRef(ctx context.Context, image kubecontainer.ImageSpec)
 
 // mayUse tells whether a pod with these credentials may use an image that is on
 // the node.
-func (m *Manager) mayUse(ctx context.Context, image, ref string, lookup func() ([]credential, error)) (bool, error) {
+func (m *Manager) mayUse(ctx context.Context, image, ref string, lookup func() (keys, error)) (bool, error) {
 	must, err := m.access.MustAttemptImagePull(ctx, image, ref,
 		func() ([]kubeletconfig.ImagePullSecret, *kubeletconfig.ImagePullServiceAccount, error) {
-			found, err := lookup()
+			keys, err := lookup()
 			if err != nil {
 				return nil, nil, err
 			}
 			var own []kubeletconfig.ImagePullSecret
-			for _, c := range found {
+			for _, c := range keys.found {
 				if s := secretOf(c); s != nil {
 					own = append(own, *s)
 				}

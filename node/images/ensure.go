@@ -47,7 +47,7 @@ func (m *Manager) ensure(ctx context.Context, pod *v1.Pod, image string, policy 
 		}
 	}
 	a := attempt{
-		m: m, image: image, policy: policy, say: say,
+		m: m, pod: pod, image: image, policy: policy, say: say,
 		spec:   &runtimeapi.ImageSpec{Image: name, Annotations: pod.Annotations},
 		lookup: m.credentials(name, pod),
 	}
@@ -63,10 +63,11 @@ func (m *Manager) ensure(ctx context.Context, pod *v1.Pod, image string, policy 
 // attempt is one call of Ensure.
 type attempt struct {
 	m      *Manager
+	pod    *v1.Pod
 	image  string // as the pod has it
 	policy v1.PullPolicy
 	spec   *runtimeapi.ImageSpec
-	lookup func() ([]credential, error)
+	lookup func() (keys, error)
 	say    func(fact.Observed)
 }
 
@@ -131,18 +132,21 @@ func (a attempt) pull(ctx context.Context) (Image, error) {
 // pullNow pulls and writes down with whose secret it worked. The intent is
 // written first, so that a crash in between leaves no image that anybody may use.
 func (a attempt) pullNow(ctx context.Context) (*runtimeapi.Image, error) {
-	all, err := a.lookup()
+	keys, err := a.lookup()
 	if err != nil {
 		return nil, err
 	}
 	if err := a.m.access.RecordPullIntent(logr.Discard(), a.image); err != nil {
 		return nil, fmt.Errorf("failed to record image pull intent for container image %q: %w", a.image, err)
 	}
-	ref, used, err := tryEach(all, func(auth *runtimeapi.AuthConfig) (string, error) {
+	ref, used, err := tryEach(keys.found, func(auth *runtimeapi.AuthConfig) (string, error) {
 		return a.m.service.PullImage(ctx, a.spec, auth, nil)
 	})
 	if err != nil {
 		a.m.access.RecordImagePullFailed(ctx, a.image)
+		if pullError(a.image, err).Reason == ReasonPull {
+			a.m.tellMissing(a.pod, keys.missing)
+		}
 		return nil, err
 	}
 	a.m.access.RecordImagePulled(ctx, a.image, ref, accessOf(used))

@@ -198,6 +198,9 @@ func TestPullSecrets(t *testing.T) {
 	if err := ensure(v1.PullIfNotPresent, "missing", "wrong", "right"); err != nil {
 		t.Errorf("one of three secrets is right: %v", err)
 	}
+	if len(recorder.Events) > 0 {
+		t.Errorf("an event about a secret that nobody missed: %s", <-recorder.Events)
+	}
 	// The image is on the node now, but not everybody's.
 	wantFailure(t, ensure(v1.PullIfNotPresent), ReasonPull, "may require authorization")
 	wantFailure(t, ensure(v1.PullNever), ReasonNeverPull)
