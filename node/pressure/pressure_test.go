@@ -191,7 +191,7 @@ func TestPauseIsShortEnough(t *testing.T) {
 func TestRead(t *testing.T) {
 	proc := t.TempDir()
 	for name, text := range map[string]string{
-		"meminfo":                "MemTotal: 1000 kB\nMemFree: 200 kB\nInactive: 7 kB\nInactive(file): 50 kB\n",
+		"meminfo":                "MemTotal: 1000 kB\nMemFree: 200 kB\nInactive: 7 kB\nInactive(file): 50 kB\nHugetlb: 100 kB\n",
 		"loadavg":                "0.1 0.2 0.3 2/345 999\n",
 		"sys/kernel/pid_max":     "32768\n",
 		"sys/kernel/threads-max": "1000\n",
@@ -206,7 +206,7 @@ func TestRead(t *testing.T) {
 	}
 	r := Reader{Proc: proc, NodeDir: proc}
 	got := r.Read()
-	if want := (Reading{250 << 10, 1000 << 10}); got[MemoryAvailable] != want {
+	if want := (Reading{250 << 10, 900 << 10}); got[MemoryAvailable] != want {
 		t.Errorf("memory %v", got[MemoryAvailable])
 	}
 	if want := (Reading{655, 1000}); got[PIDAvailable] != want {

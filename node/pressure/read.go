@@ -41,21 +41,24 @@ func (r Reader) Read() Readings {
 
 // memory reads what is left of the node's memory and below the pods' limit. What
 // the kernel would give back without harm, the page cache that nobody used lately,
-// counts as left (cadvisor's working set).
+// counts as left (cadvisor's working set). What is set aside in huge pages is no part of
+// it, nor of the capacity that a threshold in percent goes by (kubelet's
+// HugepageAwareEviction).
 func (r Reader) memory(all Readings) {
 	pods, err := r.Pods.Read()
 	if err == nil && pods.MemoryLimit > 0 {
 		all[AllocatableMemory] = Reading{Available: pods.MemoryLimit - pods.WorkingSet, Capacity: pods.MemoryLimit}
 	}
+	values := r.meminfo("MemTotal", "MemFree", "Inactive(file)", "Hugetlb")
+	huge := values["Hugetlb"]
 	if r.Memory > 0 {
 		if err == nil {
-			all[MemoryAvailable] = Reading{Available: r.Memory - pods.WorkingSet, Capacity: r.Memory}
+			all[MemoryAvailable] = Reading{Available: r.Memory - huge - pods.WorkingSet, Capacity: r.Memory - huge}
 		}
 		return
 	}
-	values := r.meminfo("MemTotal", "MemFree", "Inactive(file)")
 	if total := values["MemTotal"]; total > 0 {
-		all[MemoryAvailable] = Reading{Available: values["MemFree"] + values["Inactive(file)"], Capacity: total}
+		all[MemoryAvailable] = Reading{Available: values["MemFree"] + values["Inactive(file)"], Capacity: total - huge}
 	}
 }
 
