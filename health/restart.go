@@ -9,7 +9,7 @@ import (
 // again says whether a container that ended is to run once more.
 //
 // Law 4: what the node ended in order to start it again is started again,
-// whatever its exit code and however long the back-off. Kubelet v1.36.3 forgets
+// whatever its exit code and however long the back-off. Kubelet v1.37.2 forgets
 // why the container ended as soon as it has to wait, and then judges by the
 // exit code (container/helpers.go, ShouldContainerBeRestarted).
 func (p *pod) again(c *container) bool {

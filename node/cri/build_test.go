@@ -42,10 +42,10 @@ func TestResourcesByMachine(t *testing.T) {
 	}{
 		"v1":               {machine: cri.Machine{}},
 		"v1, swap counted": {machine: cri.Machine{SwapAccounting: true}, swap: 2 << 30},
-		"v2":               {machine: cri.Machine{CgroupV2: true}, unified: map[string]string{"memory.oom.group": "1"}},
+		"v2":               {machine: cri.Machine{CgroupV2: true}, unified: map[string]string{"memory.oom.group": "1", "memory.min": "0", "memory.low": "0"}},
 		"v2, swap counted": {
 			machine: cri.Machine{CgroupV2: true, SwapAccounting: true},
-			unified: map[string]string{"memory.oom.group": "1", "memory.swap.max": "0"},
+			unified: map[string]string{"memory.oom.group": "1", "memory.min": "0", "memory.low": "0", "memory.swap.max": "0"},
 		},
 		"huge pages": {machine: cri.Machine{HugePageSizes: []string{"2MB", "1GB"}}, huge: []string{"2MB=4194304", "1GB=0"}},
 	} {

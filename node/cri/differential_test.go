@@ -24,7 +24,7 @@ import (
 )
 
 // TestSameAsKubelet draws pods with every field that the builders read, and
-// compares what kubelet v1.36 tells the runtime with what we would.
+// compares what kubelet v1.37 tells the runtime with what we would.
 func TestSameAsKubelet(t *testing.T) {
 	root := t.TempDir()
 	k := newKubelet(t, root)

@@ -38,7 +38,7 @@
 //	rotate.go     container log rotation
 //	gc.go         Collect: removes the garbage, and log folders of pods that are gone
 //
-// The rules are those of kubelet v1.36 (pkg/kubelet/kuberuntime and
+// The rules are those of kubelet v1.37 (pkg/kubelet/kuberuntime and
 // pkg/kubelet/kubelet_pods.go). A test runs kubelet's own runtime manager beside
 // the builders and compares what both send to the runtime.
 package cri

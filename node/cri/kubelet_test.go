@@ -76,7 +76,7 @@ func newKubelet(t testing.TB, root string) *kubelet {
 		singleProcessOOMKill(), true, metav1.Duration{Duration: 100 * time.Millisecond}, nil,
 		k.runtime, k.images,
 		cm.NewStubContainerManager(), logs.NewStubContainerLogManager(), nil,
-		false, "", func() v1.ResourceList { return nil }, new(0.9), "",
+		false, "", func() v1.ResourceList { return nil }, nil, kubeletconfig.NoneMemoryReservationPolicy,
 		nothing, noop.NewTracerProvider(), nil, nil, nothing,
 	)
 	if err != nil {

@@ -21,6 +21,10 @@ func ContainerResources(pod *v1.Pod, c *v1.Container, m Machine) *runtimeapi.Lin
 	r := linuxResources(cpuRequest, limitOf(pod, c, v1.ResourceCPU), limitOf(pod, c, v1.ResourceMemory), m)
 	r.OomScoreAdj = int64(qos.GetContainerOOMScoreAdjust(pod, c, m.memory()))
 	r.HugepageLimits = hugePages(pod, c, m)
+	if m.CgroupV2 {
+		// No memory is reserved unless kubelet is configured to (memoryReservationPolicy).
+		r.Unified[cm.Cgroup2MemoryMin], r.Unified[cm.Cgroup2MemoryLow] = "0", "0"
+	}
 	forbidSwap(r, m)
 	return r
 }

@@ -10,7 +10,7 @@
 //	gc.go           Collect: unused images, by the fullness of the disk
 //	victims.go      which ones, in which order: the pure part of it
 //
-// The rules are those of kubelet v1.36 (pkg/kubelet/images). Back-off is not in
+// The rules are those of kubelet v1.37 (pkg/kubelet/images). Back-off is not in
 // here: each call of Ensure is one attempt, and package health decides when the
 // next one is due.
 package images

@@ -27,7 +27,7 @@ func warning(reason, format string, args ...any) event {
 }
 
 // eventsOf is the view of a fact that the ecosystem knows: the events kubelet
-// v1.36 records, in its wording (kuberuntime/kuberuntime_container.go,
+// v1.37 records, in its wording (kuberuntime/kuberuntime_container.go,
 // images/image_manager.go, prober/prober.go). Most facts have none.
 func eventsOf(pod *v1.Pod, f fact.Fact) []event {
 	var found []event

@@ -12,7 +12,7 @@ import (
 	"whylet.dev/whylet/node/cri"
 )
 
-// The wording is kubelet's of v1.36.3; where it says nothing, nothing is said.
+// The wording is kubelet's of v1.37.2; where it says nothing, nothing is said.
 func TestEventsOfFacts(t *testing.T) {
 	cases := []struct {
 		fact fact.Fact

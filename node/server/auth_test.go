@@ -65,7 +65,7 @@ func TestNobodyGetsInWhileTheAPIServerIsAway(t *testing.T) {
 	}
 }
 
-// The table of pkg/kubelet/server/auth.go in v1.36.3, with fine-grained
+// The table of pkg/kubelet/server/auth.go in v1.37.2, with fine-grained
 // authorisation (GA there).
 func TestWhichAccessAPathNeeds(t *testing.T) {
 	for path, want := range map[string]string{

@@ -33,5 +33,5 @@
 // Kubernetes': authentication, authorisation and certificate reloading from
 // k8s.io/apiserver, log reading from k8s.io/cri-client, stream handling from
 // k8s.io/cri-streaming and k8s.io/apiserver. Paths, status codes and error texts
-// follow pkg/kubelet/server and pkg/kubelet/kubelet_pods.go of v1.36.3.
+// follow pkg/kubelet/server and pkg/kubelet/kubelet_pods.go of v1.37.2.
 package server

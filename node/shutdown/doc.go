@@ -1,5 +1,5 @@
 // Package shutdown ends the node's pods before their machine shuts down, as kubelet's graceful
-// node shutdown does (pkg/kubelet/nodeshutdown of 1.36.3): by priority, each group within its
+// node shutdown does (pkg/kubelet/nodeshutdown of 1.37.2): by priority, each group within its
 // time, with their preStop hooks.
 //
 //	periods.go  Period: how long the pods of a priority have; which pod is in which

@@ -14,7 +14,7 @@
 // first: the first `kubectl top` has numbers, too.
 //
 // The fields and their meaning are those of cadvisor and of pkg/kubelet/stats in
-// v1.36.3. A container that does not run is left out; a counter that cannot be
+// v1.37.2. A container that does not run is left out; a counter that cannot be
 // read is left empty.
 //
 // Files:

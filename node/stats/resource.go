@@ -8,7 +8,7 @@ import (
 )
 
 // resources collects /metrics/resource: the metrics that metrics-server reads,
-// by the names of pkg/kubelet/metrics/collectors/resource_metrics.go in v1.36.3.
+// by the names of pkg/kubelet/metrics/collectors/resource_metrics.go in v1.37.2.
 type resources struct{ c *Collector }
 
 // NewResources gives the collector for the registry behind /metrics/resource.

@@ -254,7 +254,7 @@ func TestKnownMisbehaviours(t *testing.T) {
 	}
 }
 
-// TestSwitchingProtocols is a difference that is wanted: kubelet v1.36.3 reads
+// TestSwitchingProtocols is a difference that is wanted: kubelet v1.37.2 reads
 // from the switched connection without any timeout, so when the server keeps it
 // open, that probe is never attempted again.
 func TestSwitchingProtocols(t *testing.T) {

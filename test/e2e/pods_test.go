@@ -324,5 +324,5 @@ spec:
 		return err
 	})
 	out := s.mustKubectl("get", "nodes", "-o", "wide", "--no-headers")
-	contains(t, out, " Ready ", "containerd://", "v1.36.3")
+	contains(t, out, " Ready ", "containerd://", "v1.37.2")
 }

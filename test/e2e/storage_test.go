@@ -37,7 +37,7 @@ spec:
 `, dir))
 	s.eventually(30*time.Second, "an event says what is missing", func() error {
 		out, err := s.kubectl("describe", "pod", "host")
-		if err == nil && !strings.Contains(out, "hostPath type check failed: "+dir+"/single is not a file") {
+		if err == nil && !strings.Contains(out, "hostPath type check failed, "+dir+"/single is not a file") {
 			err = fmt.Errorf("it says:\n%s", out)
 		}
 		return err
@@ -222,6 +222,10 @@ spec:
 		w := status(p, "c").State.Waiting
 		return w != nil && (w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff") && strings.Contains(w.Message, "localhost:1/none:1")
 	})
+	// kubelet 1.36 told once a second that the image is there (kubernetes#138655).
+	if out := s.mustKubectl("get", "events", "--field-selector", "involvedObject.name=good,reason=Pulled", "-o", "jsonpath={.items[*].count}"); out != "1 1" {
+		t.Errorf("the images of a pod that runs were told %s times", out)
+	}
 }
 
 // A read-only mount that is recursive leaves nothing below it writable.

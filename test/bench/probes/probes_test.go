@@ -1,5 +1,5 @@
 // Package probes_test measures what ten thousand one-second HTTP probes cost:
-// package probe beside the prober of kubelet v1.36.3, each in a process of its
+// package probe beside the prober of kubelet v1.37.2, each in a process of its
 // own, against one server in a third.
 package probes_test
 
