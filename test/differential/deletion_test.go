@@ -21,6 +21,8 @@ var deletionScenarios = []scenario{
 	{name: "delete-at-once", spec: pod("Always", ignores, "", "terminationGracePeriodSeconds: 30\n"), steps: []step{{ready, pause(time.Second)}, {ready, removeWithin(0)}}, until: gone},
 	{name: "delete-twice-sooner", spec: pod("Always", ignores, "", "terminationGracePeriodSeconds: 20\n"), steps: []step{{ready, pause(time.Second)}, {ready, remove}, {ready, removeWithin(1)}}, until: gone},
 	{name: "delete-while-starting", spec: pod("Always", idles, `startupProbe: {exec: {command: ["false"]}, periodSeconds: 1, failureThreshold: 100}`), steps: []step{{running("c"), pause(3 * time.Second)}, {running("c"), remove}}, until: gone},
+	// kubelet 1.35 and 1.36 stopped exec probes here (kubernetes#140882).
+	{name: "delete-turns-not-ready", spec: pod("Always", "touch /up; trap 'rm /up' TERM; while :; do sleep 0.2; done", `readinessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1, failureThreshold: 1}`, "terminationGracePeriodSeconds: 6\n"), steps: []step{{ready, pause(3 * time.Second)}, {ready, remove}}, until: gone},
 	{name: "delete-with-liveness", spec: pod("Always", ignores, `livenessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1, failureThreshold: 100}`, "terminationGracePeriodSeconds: 3\n"), steps: []step{{ready, pause(3 * time.Second)}, {ready, remove}}, until: gone},
 }
 
