@@ -1,9 +1,11 @@
 package volumes
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,10 +24,10 @@ import (
 )
 
 const (
-	// trustAnchorsKept bounds the cache of sorted trust anchors, and trustAnchorsFresh
-	// is its TTL, both as in kubelet.
-	trustAnchorsKept  = 512
-	trustAnchorsFresh = 5 * time.Minute
+	// The manager of trust bundles caches nothing: it drops a stale entry in a handler of
+	// its own, perhaps after the pods were woken.
+	trustCacheSize = 1
+	trustCacheTTL  = 0
 	// firstAnswer bounds how long a mount waits for the bundles or for the pod's
 	// certificate: most signers answer in less, and each failed attempt posts a
 	// FailedMount event.
@@ -83,12 +85,10 @@ func (c *certificates) startTrust() error {
 	}
 	factory := informers.NewSharedInformerFactory(c.m.cfg.Client, 0)
 	bundles := factory.Certificates().V1().ClusterTrustBundles().Informer()
-	manager, err := clustertrustbundle.NewGAInformerManager(c.ctx, factory, trustAnchorsKept, trustAnchorsFresh)
+	manager, err := clustertrustbundle.NewGAInformerManager(c.ctx, factory, trustCacheSize, trustCacheTTL)
 	if err != nil {
 		return fmt.Errorf("watch trust bundles: %w", err)
 	}
-	// Handlers run beside each other: the manager may drop a cached answer a moment
-	// after this one ran. The next periodic refresh mends that.
 	if _, err := bundles.AddEventHandler(onChange(func(any) { c.m.configs.Changed(c.m.projecting(isTrustBundle)) })); err != nil {
 		return fmt.Errorf("watch trust bundles: %w", err)
 	}
@@ -108,6 +108,14 @@ func (c *certificates) trusted(ctx context.Context) (clustertrustbundle.Manager,
 	}
 	c.await(ctx, func(context.Context) (bool, error) { return synced(), nil })
 	return manager, nil
+}
+
+// ordered gives anchors an order that lasts. The manager shuffles them each time, and
+// what differs is written into the volumes anew.
+func ordered(anchors []byte, err error) ([]byte, error) {
+	blocks := bytes.SplitAfter(anchors, []byte("-----END CERTIFICATE-----\n"))
+	slices.SortFunc(blocks, bytes.Compare)
+	return bytes.Join(blocks, nil), err
 }
 
 // issuingManager returns the manager of pod certificates; start makes it if there is

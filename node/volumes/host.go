@@ -133,7 +133,7 @@ func (h host) GetTrustAnchorsByName(ctx context.Context, name string, allowMissi
 	if err != nil {
 		return nil, err
 	}
-	return bundles.GetTrustAnchorsByName(ctx, name, allowMissing)
+	return ordered(bundles.GetTrustAnchorsByName(ctx, name, allowMissing))
 }
 
 func (h host) GetTrustAnchorsBySigner(ctx context.Context, signer string, selector *metav1.LabelSelector, allowMissing bool) ([]byte, error) {
@@ -141,7 +141,7 @@ func (h host) GetTrustAnchorsBySigner(ctx context.Context, signer string, select
 	if err != nil {
 		return nil, err
 	}
-	return bundles.GetTrustAnchorsBySigner(ctx, signer, selector, allowMissing)
+	return ordered(bundles.GetTrustAnchorsBySigner(ctx, signer, selector, allowMissing))
 }
 
 func (h host) GetPodCertificateCredentialBundle(ctx context.Context, namespace, name, uid, volume string, source int) (key, chain []byte, err error) {
