@@ -127,7 +127,7 @@ func rewriteProbe(probe *v1.Probe, c *v1.Container, kind fact.ProbeKind, form Fo
 	case probe.HTTPGet != nil:
 		get := probe.HTTPGet
 		port, found := portNumber(get.Port, c)
-		if !found || get.Host != "" || isMeshPort(port) {
+		if !found || get.Host != "" || isMeshPort(port) || asHTTP2(get) && form == OSMEdge {
 			return v1.Probe{}, false
 		}
 		original.HTTPGet.Port = intstr.FromInt32(port)
@@ -163,12 +163,18 @@ func rewriteHTTP(get *v1.HTTPGetAction, c *v1.Container, kind fact.ProbeKind, fo
 	switch {
 	case form != OSMEdge:
 		get.Path = ContainerPath(kind, c.Name)
+		get.Protocol = nil // to the sidecar, which speaks to the application as the probe did
 		if https {
 			get.Scheme = v1.URISchemeHTTP // to the sidecar, which speaks HTTPS to the application
 		}
 	case !https:
 		get.Path = Path(kind)
 	}
+}
+
+// asHTTP2 reports whether the probe speaks HTTP/2 without TLS.
+func asHTTP2(get *v1.HTTPGetAction) bool {
+	return get.Protocol != nil && *get.Protocol == v1.HTTPProtocolHTTP2
 }
 
 // portNumber resolves a port by the container's names for them.

@@ -98,6 +98,10 @@ func TestTable(t *testing.T) {
 		get := func(scheme v1.URIScheme, path string, port intstr.IntOrString) v1.ProbeHandler {
 			return v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: path, Port: port, Scheme: scheme, HTTPHeaders: header}}
 		}
+		over2 := func(h v1.ProbeHandler) v1.ProbeHandler {
+			h.HTTPGet.Protocol = new(v1.HTTPProtocolHTTP2)
+			return h
+		}
 		meshPort, named := intstr.FromInt32(row.port), intstr.FromString("web")
 		exec := v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"grpc_health_probe", "-addr=:14001"}}}
 		grpc := v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 14001, Service: new("s")}}
@@ -106,6 +110,7 @@ func TestTable(t *testing.T) {
 			"HTTP":         {get("HTTP", "/x", named), get("HTTP", row.path, meshPort), get("HTTP", own, meshPort)},
 			"no scheme":    {get("", "/x", intstr.FromInt32(14001)), get("", row.path, meshPort), get("", own, meshPort)},
 			"HTTPS":        {get("HTTPS", "/x", named), get("HTTPS", "/x", meshPort), get("HTTP", own, meshPort)},
+			"HTTP/2":       {over2(get("HTTP", "/x", named)), over2(get("HTTP", "/x", named)), get("HTTP", own, meshPort)},
 			"TCP":          {v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: named}}, tcp, tcp},
 			"exec":         {exec, exec, exec},
 			"gRPC":         {grpc, grpc, v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: own, Port: meshPort, Scheme: "HTTP"}}},

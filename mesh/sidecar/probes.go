@@ -43,6 +43,7 @@ type probes struct {
 	kind   fact.ProbeKind
 	routes []mesh.Route
 	client *http.Client
+	http2  *http.Client  // for HTTP/2 without TLS
 	prober *probe.Prober // for gRPC
 	log    *slog.Logger
 }
@@ -64,6 +65,11 @@ func newProbes(kind fact.ProbeKind, config mesh.SidecarConfig, prober *probe.Pro
 		},
 		CheckRedirect: sameHost,
 	}
+	p.http2 = &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true, Protocols: new(http.Protocols)},
+		CheckRedirect: sameHost,
+	}
+	p.http2.Transport.(*http.Transport).Protocols.SetUnencryptedHTTP2(true)
 	return p
 }
 
@@ -138,8 +144,12 @@ func (p *probes) askHTTP(ctx context.Context, w http.ResponseWriter, r *http.Req
 		say(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
+	client := p.client
+	if protocol := route.Probe.HTTPGet.Protocol; protocol != nil && *protocol == v1.HTTPProtocolHTTP2 {
+		client = p.http2
+	}
 	began := time.Now()
-	res, err := p.client.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		p.log.Info("the application did not answer a probe", "container", route.Container, "probe", p.kind, "error", err)
 		say(w, statusOf(ctx), err.Error())

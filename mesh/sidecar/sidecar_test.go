@@ -235,6 +235,22 @@ func TestHTTPSPassedOn(t *testing.T) {
 	}
 }
 
+// TestHTTP2PassedOn: the node asks the sidecar in HTTP/1, and the sidecar the application
+// in HTTP/2 without TLS, as the probe says.
+func TestHTTP2PassedOn(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Server", r.Proto) }))
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	t.Cleanup(s.Close)
+	asked := get("/live", int32(s.Listener.Addr().(*net.TCPAddr).Port), "HTTP")
+	asked.HTTPGet.Protocol = new(v1.HTTPProtocolHTTP2)
+	pod := rewritten(t, mesh.Default, v1.Container{Name: "a", LivenessProbe: asked})
+	if got := attempt(t, pod, 0, fact.Liveness, run(t, pod)); got.Verdict != fact.Success || got.Evidence.Header["Server"] != "HTTP/2.0" {
+		t.Errorf("%s %q, %v", got.Verdict, got.Message, got.Evidence)
+	}
+}
+
 // TestByHand is what the seed's reader does with kubectl port-forward and curl.
 func TestByHand(t *testing.T) {
 	pod := rewritten(t, mesh.Default, v1.Container{Name: "app", LivenessProbe: get("/live", app(t, "plain", false), "HTTP")})
