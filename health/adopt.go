@@ -35,6 +35,9 @@ func (t *turn) adoptedStatus(s v1.PodStatus) {
 		}
 	}
 	for _, cond := range s.Conditions {
+		if cond.Reason == sandboxNotReady {
+			cond.Reason, cond.Message = "", "" // the status adds them
+		}
 		if ownCondition(cond.Type) {
 			t.Conditions = append(t.Conditions, cond)
 		} else {

@@ -59,7 +59,7 @@ func (t *turn) conditions() []v1.PodCondition {
 	}
 	containers := t.containersReady()
 	all = append(all,
-		t.readyToStart(),
+		condition(v1.PodReadyToStartContainers, t.Sandbox.Stage == sandboxUp, "", ""),
 		t.initialized(),
 		t.ready(containers),
 		containers,
@@ -77,18 +77,6 @@ func condition(kind v1.PodConditionType, holds bool, reason, message string) v1.
 		c.Status = v1.ConditionTrue
 	}
 	return c
-}
-
-// readyToStart follows GeneratePodReadyToStartContainersCondition; its reason and
-// messages are those of types/constants.go.
-func (t *turn) readyToStart() v1.PodCondition {
-	switch {
-	case t.Sandbox.Stage == sandboxUp:
-		return condition(v1.PodReadyToStartContainers, true, "", "")
-	case t.Sandbox.ID == "" && t.Sandbox.Attempt == 0:
-		return condition(v1.PodReadyToStartContainers, false, "PodSandboxNotReady", "no pod sandbox exists")
-	}
-	return condition(v1.PodReadyToStartContainers, false, "PodSandboxNotReady", "pod sandbox is not ready")
 }
 
 // containersReady follows status/generate.go, GenerateContainersReadyCondition.

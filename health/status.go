@@ -36,9 +36,26 @@ func (p *pod) status() v1.PodStatus {
 			s.Conditions = append(s.Conditions, p.Foreign[i])
 		}
 	}
-	s.Conditions = append(s.Conditions, p.Conditions...)
+	for _, c := range p.Conditions {
+		if c.Type == v1.PodReadyToStartContainers && c.Status == v1.ConditionFalse {
+			c.Reason, c.Message = sandboxNotReady, p.whyNoSandbox()
+		}
+		s.Conditions = append(s.Conditions, c)
+	}
 	p.containerStatuses(&s)
 	return s
+}
+
+// sandboxNotReady is the reason of PodReadyToStartContainers since Kubernetes 1.37. It and
+// the message are no part of the decision, which is the same as in earlier journals.
+const sandboxNotReady = "PodSandboxNotReady"
+
+// whyNoSandbox has kubelet's words (types/constants.go).
+func (p *pod) whyNoSandbox() string {
+	if p.Sandbox.ID == "" && p.Sandbox.Attempt == 0 {
+		return "no pod sandbox exists"
+	}
+	return "pod sandbox is not ready"
 }
 
 func (p *pod) addresses(s *v1.PodStatus) {
