@@ -9,7 +9,7 @@
 //	story.go      what a Story holds; Parse
 //	format.go     what loggers put around a message, whatever their format
 //	members.go    what the members of a line in JSON or logfmt say
-//	json.go, logfmt.go, zap.go, nginx.go, apache.go, erlang.go, ruby.go, python.go, dotnet.go  a format each; testdata/formats
+//	json.go, logfmt.go, zap.go, hclog.go, nginx.go, apache.go, erlang.go, ruby.go, python.go, dotnet.go  a format each; testdata/formats
 //	              has logs of these and others, with how they are read
 //	requests.go   what servers log of each request
 //	severity.go   how severe a line is, by itself and by those above it

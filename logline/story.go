@@ -80,6 +80,7 @@ func Parse(lines []string, hints Hints) *Story {
 		s.lines[i] = read(text)
 		s.lines[i].frame = i > 0 && isFrame(&s.lines[i-1], &s.lines[i])
 	}
+	s.joinValues()
 	s.weigh()
 	return s
 }
