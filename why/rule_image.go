@@ -41,6 +41,10 @@ func imageUnauthorized(c notStarted) *finding {
 }
 
 func imageUnreachable(c notStarted) *finding {
+	if c.says(knowledge.PullsLimited) {
+		return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled for now: its registry limits how much may be pulled"+colon(prose.Last(c.message, kept)),
+			c.h.specFix("pull with credentials (imagePullSecrets): a registry allows those who log in more; or name a mirror in the image"), loadImage)
+	}
 	if c.reason != "RegistryUnavailable" && !c.says(knowledge.RegistryAway) {
 		return nil
 	}

@@ -66,6 +66,8 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 	case says(knowledge.PortTaken):
 		f.Cause, f.Text = answer.NoMatchingNode, "No node has the host port free that the pod asks for: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see who has it", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`), kubectl.EditTemplate(pod.Namespace, pod, "do without hostPort (a Service needs none), or choose another")}
+	case says(knowledge.TopologySpread):
+		unspread(&f, pod, message)
 	case says(knowledge.Cordoned) && !says(knowledge.LabelsDiffer, knowledge.Tainted):
 		f.Cause, f.Text = answer.NoMatchingNode, "The nodes that could take the pod are cordoned, so no new pods are placed there: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see which", "kubectl get nodes"), {Text: "let pods be placed there again", Command: uncordon(around.Nodes), Risk: answer.Safe}}
@@ -88,6 +90,29 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		return unknown(fmt.Sprintf("No node can take the pod: %s", message), "The scheduler's words fit no cause that is known here.", describe(pod))
 	}
 	return f
+}
+
+// unspread is about topologySpreadConstraints that no node satisfies.
+func unspread(f *answer.Verdict, pod *v1.Pod, message string) {
+	var keys []string
+	for _, c := range pod.Spec.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable == v1.DoNotSchedule && !slices.Contains(keys, c.TopologyKey) {
+			keys = append(keys, c.TopologyKey)
+		}
+	}
+	over := strings.Join(keys, " and ")
+	soften := kubectl.EditTemplate(pod.Namespace, pod, "set whenUnsatisfiable of that constraint to ScheduleAnyway, or raise its maxSkew")
+	f.Cause = answer.NoMatchingNode
+	if knowledge.NoTopologyLabel.In(message) && len(keys) > 0 {
+		f.Text = fmt.Sprintf("The pod has to be spread over %s (topologySpreadConstraints), and the nodes that could take it lack that label: %s", over, message)
+		f.Fixes = []answer.Fix{
+			kubectl.Inspect("see which nodes have the label", kubectl.Command("", "get nodes -L %s", strings.Join(keys, ","))),
+			{Text: "label the nodes with their " + over, Risk: answer.Safe}, soften,
+		}
+		return
+	}
+	f.Text = fmt.Sprintf("No node can take the pod without more skew over %s than its topologySpreadConstraints allow: %s", cmp.Or(over, "its topology"), message)
+	f.Fixes = []answer.Fix{kubectl.Inspect("see where its other pods run", kubectl.Command(pod.Namespace, "get pods -o wide")), soften}
 }
 
 // uncordon is the command for the nodes that are cordoned; empty where none is known.
