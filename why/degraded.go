@@ -217,6 +217,7 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 		n, _ := dependency(l.story.Text(g.Last))
 		n.place = cmp.Or(n.place, g.place)
 		f.fixes = n.fixes(h)
+		h.meant(&f, l.container, said)
 	} else {
 		f.fixes = c.Fixes
 	}

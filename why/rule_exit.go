@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -199,8 +200,11 @@ const longestPlace = 120
 // inItsWords is what a process said of why it ends: its termination message, or the lines of its
 // log that say most.
 func (e ending) inItsWords() string {
-	if strings.TrimSpace(e.exit.Message) != "" {
-		return logline.Message(e.exit.Message)
+	if text := strings.TrimSpace(e.exit.Message); text != "" {
+		if lines := strings.Split(text, "\n"); len(lines) > 1 { // the end of its log, under FallbackToLogsOnError
+			return cmp.Or(e.h.read(lines).Reason(), logline.Message(text))
+		}
+		return logline.Message(text)
 	}
 	return e.story().Reason()
 }

@@ -196,7 +196,7 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 			"It tries again, and whether that still fails is not known.", h.describeFix())
 	case words.VolumeObjectMissing(b.Message):
 		kind, _ := h.missingObject(b.Message)
-		f.cause, f.text = answer.ConfigMissing, fmt.Sprintf("A volume of the pod needs something that does not exist: %s.", message)
+		f.cause, f.text = answer.ConfigMissing, fmt.Sprintf("A volume of the pod needs something that is missing: %s.", message)
 		if volume, key := words.NoVolumeKey(b.Message); key != "" {
 			var name string
 			if kind, name = h.objectOfVolume(volume, kind); name != "" {

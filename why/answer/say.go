@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,7 +73,7 @@ func (v *Verdict) LeadTo(hops []Hop, likely string) {
 		parts.Because = append(parts.Because, prose.Upper(h.By)+".")
 	}
 	if v.Cause != CauseUnknown {
-		parts.Then = []string{ofThis(prose.Upper(strings.TrimSuffix(v.Parts.String(), "."))+".", v.Container, last.Text)}
+		parts.Then = []string{ofThis(prose.Upper(strings.TrimSuffix(cmp.Or(v.Parts.String(), v.Text), "."))+".", v.Container, last.Text)}
 	}
 	was := v.asNote()
 	v.Own, v.Hops, v.Pod = was.Cause, hops, last.Pod

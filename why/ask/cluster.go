@@ -191,12 +191,13 @@ func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) 
 	}
 	if err != nil {
 		node, nodeErr := oneOf[v1.Node](ctx, q, "", pod.Spec.NodeName)
+		reason, absent := q.absent(pod.Spec.NodeName, err)
 		if nodeErr == nil || apierrors.IsNotFound(nodeErr) {
-			if lost, ok := cluster.NodeLostAnswer(pod, node, q.now()); ok {
+			if lost, ok := cluster.NodeLostAnswer(pod, node, q.now()); ok && !(absent && cluster.FailsByItself(pod, node)) {
 				return lost, nil
 			}
 		}
-		if reason, ok := q.absent(pod.Spec.NodeName, err); ok {
+		if absent {
 			return q.fromAPI(ctx, pod, q.eventsOf(ctx, pod), reason), nil
 		}
 		return a, err

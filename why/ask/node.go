@@ -33,7 +33,9 @@ func (q *question) node(ctx context.Context, name string) ([]answer.Answer, erro
 	k := cluster.NodeCase{Node: node, Pods: pods}
 	now, known := q.now(), answer.Coverage{Complete: true}
 	if _, lost := cluster.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: name}}, node, now); lost {
-		return []answer.Answer{cluster.NodeAnswer(k, known, now)}, nil
+		a := cluster.NodeAnswer(k, known, now)
+		q.networkPlugin(ctx, node, pods, &a)
+		return []answer.Answer{a}, nil
 	}
 	// What cannot be asked leaves the answer with less in it, and is told.
 	var own answer.Answer
@@ -57,6 +59,21 @@ func (q *question) node(ctx context.Context, name string) ([]answer.Answer, erro
 		k.Memory, known = &own, answer.Coverage{From: own.Journal.From, Complete: own.Journal.Complete}
 	}
 	return []answer.Answer{cluster.NodeAnswer(k, known, now)}, partial(errs, func(i int) string { return "node " + name + asked[i] })
+}
+
+// networkPlugin goes on from a node that is not Ready for want of a network to the pod on it that is to give it one.
+func (q *question) networkPlugin(ctx context.Context, node *v1.Node, pods []v1.Pod, a *answer.Answer) {
+	if !cluster.LacksNetwork(node) {
+		return
+	}
+	answers, err := q.pods(ctx, cluster.NetworkPods(pods))
+	if err != nil || len(answers) != 1 {
+		return // of several nothing shows which it is
+	}
+	where := answers[0].Subject.Namespace + "/" + answers[0].Subject.Name
+	if hops := cluster.HopOf("", where, "node "+node.Name+" has no network plugin that works, and "+where+" is the pod of a DaemonSet there that fails in the node's own network", &answers[0]); len(hops) > 0 {
+		cluster.Lead(a, 0, hops, "no other pod of the node's own network fails there")
+	}
 }
 
 // usage is the working set of each pod of a node, in bytes.

@@ -25,6 +25,8 @@ type behind struct {
 	selector *metav1.LabelSelector
 	template *v1.PodTemplateSpec
 	job      *batchv1.Job // nil where it is none
+	// revision is that of the pods which a StatefulSet makes now; empty elsewhere.
+	revision string
 }
 
 // workload asks about the pods of what is not a pod itself.
@@ -68,6 +70,9 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 		return cluster.JobAnswer(b.job, b.Workload, answers, q.now()), err
 	}
 	a := cluster.WorkloadAnswer(b.Workload, answers, q.now())
+	if b.revision != "" {
+		cluster.LeftBehind(&a, list, b.revision)
+	}
 	q.turnedAway(ctx, b, &a)
 	return a, err
 }
@@ -135,7 +140,11 @@ func deployment(o *appsv1.Deployment) behind {
 }
 
 func statefulSet(o *appsv1.StatefulSet) behind {
-	return behind{Workload: cluster.Workload{Subject: subject("StatefulSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	b := behind{Workload: cluster.Workload{Subject: subject("StatefulSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	if o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement { // which replaces pods that are not ready
+		b.revision = o.Status.UpdateRevision
+	}
+	return b
 }
 
 func daemonSet(o *appsv1.DaemonSet) behind {
@@ -197,6 +206,9 @@ func (q *question) missed(ctx context.Context, o *batchv1.CronJob, newest *batch
 		switch {
 		case e.Reason == "JobAlreadyActive" && newest != nil && len(o.Status.Active) > 0:
 			cluster.MissesRuns(a, newest.Name, e.Message, first, last)
+			return
+		case e.Reason == "FailedCreate":
+			cluster.JobRefused(a, e.Message, first, last)
 			return
 		case slices.Contains([]string{"MissSchedule", "TooManyMissedTimes", "UnparseableSchedule", "InvalidSchedule", "UnknownTimeZone"}, e.Reason):
 			cluster.MissesRuns(a, "", e.Message, first, last)

@@ -119,7 +119,7 @@ var refusals = []struct {
 }{
 	{
 		knowledge.QuotaFull,
-		answer.InsufficientResources, "The ResourceQuota of its namespace has no room for another pod",
+		answer.InsufficientResources, "The ResourceQuota of its namespace has no room for more",
 		answer.Fix{Text: "see what is used, then free some, request less or raise the quota", Risk: answer.Inspect},
 		"kubectl -n NAMESPACE describe resourcequota",
 	},

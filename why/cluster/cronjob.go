@@ -88,3 +88,18 @@ func MissesRuns(a *answer.Answer, active, words string, first, last time.Time) {
 	own.Join(a)
 	*a = own
 }
+
+// JobRefused adds to the answer about a CronJob that the API server refuses its jobs: words are those of its controller,
+// first and last heard then.
+func JobRefused(a *answer.Answer, words string, first, last time.Time) {
+	w := Workload{Subject: a.Subject, Refused: words, Since: first}
+	f, known := w.refusal()
+	if !known {
+		f = unknown(fmt.Sprintf("Its controller cannot make its jobs: %s.", w.said()), "", w.describe())
+	}
+	own := single(a.Subject, a.AsOf, answer.NotServing, "it makes no jobs", f)
+	own.Symptoms[0].First, own.Symptoms[0].Last = first, last
+	own.Journal = a.Journal
+	own.Join(a)
+	*a = own
+}

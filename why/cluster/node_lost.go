@@ -2,10 +2,12 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
@@ -43,6 +45,31 @@ func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a answer.Answer,
 	}
 	a.Put(s, f)
 	return a, true
+}
+
+// LacksNetwork reports whether a node is not Ready because no network plugin works there.
+func LacksNetwork(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool {
+		return c.Type == v1.NodeReady && c.Status == v1.ConditionFalse && strings.Contains(c.Message, "network")
+	})
+}
+
+// FailsByItself reports whether a pod on a node that is not Ready has failures of its own: the node's kubelet reports
+// them still, so the node is up, and containers that ran had what the node lacks.
+func FailsByItself(pod *v1.Pod, node *v1.Node) bool {
+	reports := slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionFalse })
+	return reports && slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(c v1.ContainerStatus) bool {
+		return c.RestartCount > 0 && c.State.Running == nil
+	})
+}
+
+// NetworkPods are the pods of DaemonSets that run in their node's own network and are not ready: those of a network
+// plugin run there, because no other pod gets a network before it works.
+func NetworkPods(pods []v1.Pod) []v1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool {
+		owner := metav1.GetControllerOfNoCopy(&p)
+		return !p.Spec.HostNetwork || owner == nil || owner.Kind != "DaemonSet" || LooksWell(&p)
+	})
 }
 
 // saysNotReady is about a node whose kubelet reports, and reports that it is not Ready (kubelet's

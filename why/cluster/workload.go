@@ -6,10 +6,12 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -51,6 +53,29 @@ func Group(subject answer.Subject, pods []answer.Answer, now time.Time) answer.A
 	}
 	a.Put(answer.Symptom{Kind: answer.Healthy, Count: len(pods), Text: prose.Plural(len(pods), "pod")}, f)
 	return a
+}
+
+// LeftBehind tells of the pods of a StatefulSet that are not ready and of another revision than it makes now: its
+// controller waits for each of them to become ready before it replaces it, which a correct template does not bring about
+// (kubernetes.io, StatefulSets, forced rollback).
+func LeftBehind(a *answer.Answer, pods []v1.Pod, revision string) {
+	for i := range pods {
+		p := &pods[i]
+		own := p.Labels[appsv1.ControllerRevisionHashLabelKey]
+		if own == "" || own == revision || LooksWell(p) || p.DeletionTimestamp != nil {
+			continue
+		}
+		for j := range a.Symptoms {
+			if a.Symptoms[j].Pod != p.Name {
+				continue
+			}
+			v := &a.Verdicts[j]
+			v.SayThen(fmt.Sprintf("Pod %s is of revision %s and not of %s, which the StatefulSet makes now: its controller does not replace a pod that never became ready.", p.Name, own, revision))
+			v.Fixes = []answer.Fix{{
+				Text: "delete the pod: the new one is made of the template as it is now", Command: kubectl.Command(p.Namespace, "delete pod %s", p.Name), Risk: answer.Restarts,
+			}}
+		}
+	}
 }
 
 // JobAnswer answers about a job: what its controller says of its end, and why its
