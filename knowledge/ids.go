@@ -132,6 +132,7 @@ var (
 	LabelsDiffer       = known("kube-scheduler.labels-differ")
 	AntiAffinity       = known("kube-scheduler.anti-affinity")
 	TopologySpread     = known("kube-scheduler.topology-spread")
+	NoLeader           = known("databases.no-leader")
 	NoTopologyLabel    = known("kube-scheduler.topology-label-missing")
 	NodesDiffer        = known("kube-scheduler.nodes-differ")
 	BrokerRefuses      = known("rabbitmq.request-refused")

@@ -58,6 +58,28 @@ func (n *visit) copies(ctx context.Context, p place, service *v1.Service) bool {
 	return lacks(w, by)
 }
 
+// members leads on from a pod that lacks other members of its cluster to those of its own workload that are not well.
+func (n *visit) members(ctx context.Context) {
+	if !slices.ContainsFunc(n.said, cluster.LacksMembers) {
+		return
+	}
+	pods, err := allOf[v1.Pod](ctx, n.question, n.pod.Namespace)
+	if err != nil {
+		return
+	}
+	for i := range pods {
+		m := &pods[i]
+		if m.UID == n.pod.UID || n.seen[m.UID] || cluster.LooksWell(m) || !kubectl.Related(m, n.pod) {
+			continue
+		}
+		w := n.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid}}, nil, m)
+		w.says(func(h *answer.Hop) {
+			h.By = fmt.Sprintf("%s/%s lacks other members of its cluster, and %s/%s is one", n.pod.Namespace, n.pod.Name, m.Namespace, m.Name)
+		})
+		n.leads(w, graph.ReplicaOf, graph.Strong, graph.Log)
+	}
+}
+
 // copiesGone is the way to the first pod of a StatefulSet that has none any more, and whose pods
 // are to have a copy of what another has, and by what it is known for one.
 func (n *visit) copiesGone(ctx context.Context, service *v1.Service) (w way, by string) {

@@ -214,6 +214,7 @@ func (f *follower) explore(ctx context.Context, pod *v1.Pod, a *answer.Answer, v
 	called := f.called(ctx, pod, a, n.v)
 	n.letDown(a, n.v, called)
 	n.jobs(ctx)
+	n.members(ctx)
 	said, open := places(n.asker, a, n.v, called)
 	for _, some := range [][]place{said, open} {
 		for _, p := range some {

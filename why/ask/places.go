@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -264,14 +265,14 @@ func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 	for i := range pods {
 		p := &pods[i]
 		for _, text := range said {
-			if p.UID == pod.UID || p.Status.PodIP == "" || !cluster.CallsPod(text.Words, p.Name) {
+			if p.UID == pod.UID || !cluster.CallsPod(text.Words, p.Name) && !cluster.HasAddress(text.Words, p) {
 				continue
 			}
 			// A pod's name is no host of its own: where a Service has it, too, that was asked.
 			if i := slices.IndexFunc(services, func(s v1.Service) bool { return s.Name == p.Name }); i >= 0 && !cluster.Leads(&services[i], pod) {
 				add(p.Name, 0, &services[i], text)
 			} else {
-				add(p.Status.PodIP, 0, nil, text)
+				add(cmp.Or(p.Status.PodIP, p.Name), 0, nil, text)
 			}
 			break
 		}
@@ -319,6 +320,11 @@ func (f *follower) known(ctx context.Context, space, host string) (*v1.Service, 
 		}
 	}
 	switch n := len(parts); {
+	case n == 1: // what words call by the name of a pod that has no address yet
+		if pod, err := oneOf[v1.Pod](ctx, f.question, space, host); err == nil && pod.Status.PodIP == "" {
+			return nil, pod
+		}
+		return nil, nil
 	case n == 2:
 	case n == 3 && parts[2] != "svc", n > 3 && parts[3] == "svc":
 		space = parts[2]

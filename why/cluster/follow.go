@@ -194,6 +194,9 @@ func LacksCluster(said string) bool {
 	return words.Says(said, knowledge.NoCluster)
 }
 
+// LacksMembers says whether words are those of a server to whose cluster too few others belong by now.
+func LacksMembers(said string) bool { return knowledge.NoLeader.In(said) }
+
 // GatewayFailed says whether words are those of one that was given such an answer.
 func GatewayFailed(said string) bool { return knowledge.LetDown.In(said) && gateways.MatchString(said) }
 

@@ -183,6 +183,12 @@ func CallsPod(text, name string) bool {
 		regexp.MustCompile(before+regexp.QuoteMeta(name)+`(?:[^\w-]|$)`).MatchString(sentBy.ReplaceAllString(text, " "))
 }
 
+// HasAddress reports whether words have the address of a pod, which is nobody else's.
+func HasAddress(text string, p *v1.Pod) bool {
+	return !p.Spec.HostNetwork && p.Status.PodIP != "" && strings.Contains(text, p.Status.PodIP) &&
+		regexp.MustCompile(`(?:^|[^\w.])`+regexp.QuoteMeta(p.Status.PodIP)+`(?:[^\w.]|$|\.(?:\s|$))`).MatchString(text)
+}
+
 // common are words that many errors have, and that are names of workloads, too.
 var common = []string{
 	"database", "server", "client", "queue", "worker", "service", "backend", "frontend", "cache", "proxy", "broker", "store", "storage", "data", "redis", "postgres", "postgresql", "mysql", "mariadb",
