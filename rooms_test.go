@@ -105,7 +105,7 @@ var rooms = []room{
 		"golang.org/x/sys", "google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "health", module + "journal", module + "pods", module + "probe", module + "sense", module + "shadow",
 	}},
 	{dir: "observe/tap", imports: []string{"github.com/cilium/ebpf", "golang.org/x/net", "golang.org/x/sys"}},
-	{dir: "observe/api", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "observe/reported", module + "sense"}},
+	{dir: "observe/api", imports: []string{"google.golang.org/grpc", "k8s.io/kubelet/pkg/apis/pods", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "observe/reported", module + "sense"}},
 	{dir: "observe/reported", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "observe/runtime", imports: []string{
 		"github.com/containerd/containerd/api", "golang.org/x/sys", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "k8s.io/cri-api", module + "evidence", module + "fact",

@@ -314,7 +314,7 @@ const statusLater = 2 * time.Second
 
 func (a *Agent) watch(ctx context.Context) {
 	w := api.Watch{
-		Client: a.api, Node: a.o.Node, Log: a.o.Log,
+		Client: a.api, Node: a.o.Node, Log: a.o.Log, Kubelet: podsSocket,
 		Changed: func(pod *v1.Pod, gone bool) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
@@ -347,6 +347,15 @@ func (a *Agent) watch(ctx context.Context) {
 		}
 		a.loop.submit(a.filled(f))
 	})
+}
+
+// podsSocket is where this node's kubelet serves its pods, if it does; empty: there is no kubelet.
+func podsSocket() string {
+	k, ok := kubelet.Find()
+	if !ok || !k.Here() {
+		return ""
+	}
+	return k.PodsSocket()
 }
 
 // hasImage says whether a container runs on the node with an image of that name.

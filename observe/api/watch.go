@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -14,24 +15,35 @@ import (
 	"whylet.dev/whylet/sense"
 )
 
-// Watch tells of the pods of one node.
+// Watch tells of the pods of one node, which it reads at its kubelet or at the API server.
 type Watch struct {
 	Client *Client
 	Node   string
 	Log    *slog.Logger
+	// Kubelet gives the socket at which the node's kubelet serves its pods, which are read there as long as it
+	// does; empty, or nil: at the API server.
+	Kubelet func() string
 	// Changed hears of each pod as it is now, after its facts; gone is set when the
 	// API server has it no more.
 	Changed func(pod *v1.Pod, gone bool)
 	// Synced is called once the first list was told.
 	Synced func()
+
+	// compare and again are those of source, for tests.
+	compare, again time.Duration
 }
 
 // Run watches until ctx ends. What vanished while the connection was lost comes as
 // gone. emit is called from one goroutine.
 func (w Watch) Run(ctx context.Context, emit func(fact.Fact)) error {
 	selector := fields.OneTermEqualSelector("spec.nodeName", w.Node).String()
-	lists := cache.NewFilteredListWatchFromClient(w.Client.rest, "pods", metav1.NamespaceAll,
+	server := cache.NewFilteredListWatchFromClient(w.Client.rest, "pods", metav1.NamespaceAll,
 		func(o *metav1.ListOptions) { o.FieldSelector = selector })
+	lists := cache.ListerWatcher(server)
+	if w.Kubelet != nil {
+		both := &source{server: cache.ToListerWatcherWithContext(server), socket: w.Kubelet, node: w.Node, log: w.Log, compare: cmp.Or(w.compare, compareEvery), again: cmp.Or(w.again, lookAgain)}
+		lists = both.listerWatcher(ctx)
+	}
 	tell := func(old, pod *v1.Pod) {
 		for _, f := range FactsOf(old, pod) {
 			emit(f)

@@ -41,7 +41,6 @@ func Find() (Process, bool) {
 	if err != nil {
 		return Process{}, false
 	}
-	own, _ := os.Readlink("/proc/self/ns/net") // without it any will do
 	var found Process
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -52,8 +51,7 @@ func Find() (Process, bool) {
 		if !ok {
 			continue
 		}
-		net, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
-		here := err == nil && net == own
+		here := p.Here()
 		if found.PID == 0 || here {
 			found = p
 		}
@@ -65,6 +63,13 @@ func Find() (Process, bool) {
 		found.Verbosity = level
 	}
 	return found, found.PID != 0
+}
+
+// Here reports whether it is in this process's own network namespace.
+func (p Process) Here() bool {
+	own, err := os.Readlink("/proc/self/ns/net")
+	its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", p.PID))
+	return err == nil && err2 == nil && own == its
 }
 
 // configured is the verbosity of its configuration; ok is false where a flag says it,
@@ -215,6 +220,11 @@ func (p Process) Dir() string {
 		return dir
 	}
 	return "/var/lib/kubelet"
+}
+
+// PodsSocket is where it serves its pods, as this process can reach it, if it has the pods API (pkg/kubelet/apis/pods).
+func (p Process) PodsSocket() string {
+	return filepath.Join(p.Root, p.Dir(), "pods-api", "pods-api.sock")
 }
 
 // unitOf finds the unit in a process's cgroups: systemd gives each service one.
