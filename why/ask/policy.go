@@ -207,14 +207,7 @@ func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *
 			return way{} // nothing enforces the policy, or it is new
 		}
 	}
-	if service != nil {
-		for i := range hops {
-			hops[i].Service = service.Namespace + "/" + service.Name
-		}
-	}
-	w := f.end(hops, false)
-	w.blocked = w.cause != ""
-	return w
+	return f.toPolicy(hops, service)
 }
 
 // wereConnected reports whether there were connections between who asks at a place and a pod there.
@@ -267,32 +260,31 @@ func host(name string) (netpol.End, bool) {
 	return netpol.End{}, strings.Contains(strings.TrimSuffix(name, "."), ".") && !cluster.MayBeService(name)
 }
 
-// noDNS gives a verdict of a pod that gets no answer about names the NetworkPolicy that blocks its requests for them.
-func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
-	if pod.Spec.HostNetwork {
-		return false
-	}
+// noDNS returns the way to the NetworkPolicy that blocks the requests for names of a pod that gets no answer about one.
+func (n *visit) noDNS(ctx context.Context) way {
 	said := ""
-	for _, words := range cluster.Words(a, a.Verdicts[i]) {
-		if said == "" && cluster.MayLackDNS(words, f.existsBy(ctx, pod, words)) {
+	for _, words := range cluster.Words(n.a, n.v) {
+		if said == "" && !n.pod.Spec.HostNetwork && cluster.MayLackDNS(words, n.existsBy(ctx, n.pod, words)) {
 			said = words
 		}
 	}
 	if said == "" {
-		return false
+		return way{}
 	}
-	all, service := f.nameServers(ctx, pod, cluster.NameServerIn(said))
-	hops := f.blocked(ctx, all, cluster.NameServers(service), cluster.AsksNames(a.Verdicts[i].Container, said))
-	if len(hops) == 0 {
-		return false
-	}
+	all, service := n.nameServers(ctx, n.pod, cluster.NameServerIn(said))
+	return n.toPolicy(n.blocked(ctx, all, cluster.NameServers(service), cluster.AsksNames(n.v.Container, said)), service)
+}
+
+// toPolicy is the way to a NetworkPolicy that blocks connections to a Service; it is nil if they are to none.
+func (f *follower) toPolicy(hops []answer.Hop, service *v1.Service) way {
 	if service != nil {
-		hops[0].Service = service.Namespace + "/" + service.Name
+		for i := range hops {
+			hops[i].Service = service.Namespace + "/" + service.Name
+		}
 	}
-	cluster.Lead(a, i, hops, "")
-	f.unsure(ctx, &a.Verdicts[i])
-	cluster.Share(a, i, hops, "")
-	return true
+	w := f.end(hops, false)
+	w.blocked = w.cause != ""
+	return w
 }
 
 // existsBy reports whether the name that words are about is a Service's.
