@@ -216,4 +216,3 @@ func (q *question) withAddress(ctx context.Context, space, ip string) []v1.Pod {
 	pods, _ := someOf[v1.Pod](ctx, q, space, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String()})
 	return slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool { return p.Status.PodIP != ip })
 }
-

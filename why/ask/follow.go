@@ -137,6 +137,9 @@ func (f *follower) rootOf(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 	id := podID(pod)
 	f.graph.Find(graph.Finding{At: id, Cause: string(v.Cause), Effect: true, Waits: f.waits})
 	f.explore(ctx, pod, a, v, mostHops)
+	for _, e := range f.graph.Edges {
+		f.question.told("%s %s %s: %s, by its %s", e.From, e.Rel, e.To, e.Support, e.Source)
+	}
 	return diagnose.Root(&f.graph, id)
 }
 
