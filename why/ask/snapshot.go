@@ -165,7 +165,13 @@ func someOf[T any](ctx context.Context, q *question, space string, o metav1.List
 		if of == listKey(k, space, o) {
 			return items[T](list), nil
 		}
-		return once(q.read, "some "+listKey(k, space, o), func() ([]T, error) { return selected(items[T](list), space, o) })
+		return once(q.read, "some "+listKey(k, space, o), func() ([]T, error) {
+			all := items[T](list)
+			if in != space && listKey(k, space, o) != listKey(k, space, metav1.ListOptions{}) { // the namespace is taken out once
+				all, _ = allOf[T](ctx, q, space)
+			}
+			return selected(all, space, o)
+		})
 	}
 	list, err := q.listOnce(ctx, k, space, o)
 	if err != nil {
@@ -231,26 +237,43 @@ func selected[T any](all []T, space string, o metav1.ListOptions) (some []T, err
 	if err != nil {
 		return nil, err
 	}
+	fits := func(m metav1.Object) bool {
+		return !slices.ContainsFunc(byFields.Requirements(), func(r fields.Requirement) bool { return fieldOf(m, r.Field) != r.Value })
+	}
 	for i := range all {
 		m, err := meta.Accessor(&all[i])
-		if err == nil && (space == "" || m.GetNamespace() == space) && byLabels.Matches(labels.Set(m.GetLabels())) && byFields.Matches(fieldsOf(m)) {
+		if err == nil && (space == "" || m.GetNamespace() == space) && byLabels.Matches(labels.Set(m.GetLabels())) && fits(m) {
 			some = append(some, all[i])
 		}
 	}
 	return some, nil
 }
 
-// fieldsOf returns the fields of an object by which it is selected here.
-func fieldsOf(o metav1.Object) fields.Set {
-	all := fields.Set{"metadata.name": o.GetName()}
+// fieldOf returns a field of an object by which it is selected here.
+func fieldOf(o metav1.Object, field string) string {
 	switch o := o.(type) {
 	case *v1.Pod:
-		all["spec.nodeName"], all["status.podIP"] = o.Spec.NodeName, o.Status.PodIP
+		switch field {
+		case "spec.nodeName":
+			return o.Spec.NodeName
+		case "status.podIP":
+			return o.Status.PodIP
+		}
 	case *v1.Event:
-		all["involvedObject.uid"], all["involvedObject.name"] = string(o.InvolvedObject.UID), o.InvolvedObject.Name
-		all["involvedObject.kind"], all["reason"], all["type"] = o.InvolvedObject.Kind, o.Reason, o.Type
+		switch field {
+		case "involvedObject.uid":
+			return string(o.InvolvedObject.UID)
+		case "involvedObject.name":
+			return o.InvolvedObject.Name
+		case "involvedObject.kind":
+			return o.InvolvedObject.Kind
+		case "reason":
+			return o.Reason
+		case "type":
+			return o.Type
+		}
 	}
-	return all
+	return o.GetName()
 }
 
 // mostSelected is about how many objects the events are read object by object; for more all of the namespace are.
