@@ -8,7 +8,7 @@ import (
 
 // ForUsers are the verbs that entries from outside the program may use: the others need to know what the pod went
 // through.
-var ForUsers = []string{"change-spec", "edit-config", "at-database", "inspect", "run"}
+var ForUsers = []string{"change-spec", "change-program", "restart", "edit-config", "at-database", "inspect", "run"}
 
 // Limits are what entries of one origin may come to, all together: each is tried on the samples of all others, so that
 // the time for that grows with the product.

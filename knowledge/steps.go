@@ -16,6 +16,8 @@ type verb struct {
 // Verbs are what steps can do, by name. What each does with a pod's spec is a reasoner's business.
 var Verbs = map[string]verb{
 	"change-spec":           {wantsText: true},                                // edit the workload's template
+	"change-program":        {wantsText: true},                                // change the program, its image or what is outside the cluster
+	"restart":               {wantsText: true},                                // start the workload's pods again
 	"edit-config":           {wantsText: true},                                // edit the one ConfigMap that configures the container, else the template
 	"at-database":           {wantsText: true, takesCommand: true},            // change what the container asks, wherever that is
 	"inspect":               {wantsText: true, wantsCommand: true},            // look

@@ -26,10 +26,12 @@ type counsel struct {
 // verbs carry out the steps of messages for a pod, by the names of [knowledge.Verbs].
 var verbs = map[string]func(h *inquiry, c counsel) answer.Fix{
 	"change-spec":           func(h *inquiry, c counsel) answer.Fix { return h.specFix(c.Text) },
+	"change-program":        func(_ *inquiry, c counsel) answer.Fix { return answer.Fix{Text: c.Text, Risk: answer.Restarts} },
+	"restart":               restart,
 	"edit-config":           editConfig,
 	"at-database":           atDatabase,
 	"inspect":               look,
-	"run":                   atDatabase,
+	"run":                   run,
 	"compare-credentials":   compareCredentials,
 	"check-certificate":     checkCertificate,
 	"give-setting":          giveSetting,
@@ -74,6 +76,18 @@ func look(h *inquiry, c counsel) answer.Fix {
 		return kubectl.OnNode(c.Text, shell.Line(command))
 	}
 	return h.inspect(c.Text, c.Command)
+}
+
+// run runs a command that changes something, on the node where the command says so.
+func run(h *inquiry, c counsel) answer.Fix {
+	f := look(h, c)
+	f.Risk = answer.Restarts
+	return f
+}
+
+// restart has the pods of the workload started again.
+func restart(h *inquiry, c counsel) answer.Fix {
+	return answer.Fix{Text: c.Text, Command: kubectl.Restart(h.Pod.Namespace, h.Object), Risk: answer.Restarts}
 }
 
 // editConfig changes what stands in a file: where all that configures the container is one ConfigMap, that one is it.

@@ -38,8 +38,8 @@ func (f finding) advised(tells func(string) bool) []answer.Fix {
 		return f.fixes
 	}
 	within := tells(a.Text)
-	if within && a.Brief == "" {
-		return f.fixes // it tells how something has to be, and so what is wrong
+	if within && (a.Brief == "" || slices.ContainsFunc(f.fixes, changes)) {
+		return f.fixes // it tells how something has to be, and so what is wrong; or there is more to do than it says
 	}
 	what := fmt.Sprintf("%q", prose.Midst(a.Text, mostAdvised))
 	if within {
@@ -65,3 +65,6 @@ func (f finding) advised(tells func(string) bool) []answer.Fix {
 	}
 	return append([]answer.Fix{fix}, rest...)
 }
+
+// changes reports whether a step changes something.
+func changes(f answer.Fix) bool { return f.Risk != answer.Inspect }

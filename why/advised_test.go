@@ -30,8 +30,8 @@ func TestAdvised(t *testing.T) {
 			answer.Destructive, `do what its words advise: "Remove the file \"/data/postmaster.pid\" if no other server runs.": `,
 		},
 		"to look": {
-			ends("Error: Mismatching encryption keys. Please make sure both keys match."),
-			answer.Inspect, "do what its words advise: make sure both keys match: kubectl -n shop logs web-1 -c app -p --tail=100",
+			ends("Error: Mismatching labels. Please make sure both labels match."),
+			answer.Inspect, "do what its words advise: make sure both labels match: kubectl -n shop logs web-1 -c app -p --tail=100",
 		},
 		"a question": {
 			ends("[ALERT]    (1) : config : unknown keyword 'maxcon' in 'global' section; did you mean 'maxconn' maybe ?"),
@@ -59,7 +59,7 @@ func TestAdvised(t *testing.T) {
 				s.said([]time.Duration{time.Second, time.Second}, "ERROR:  relation \"orders\" does not exist", "HINT:  Run the migrations of this version.")
 				s.probe("app", 1, status(fact.Readiness, 500, "down"))
 			},
-			answer.Restarts, "do what its words advise: run the migrations of this version: ",
+			answer.Restarts, "run the program's migrations against that database",
 		},
 	} {
 		s := tell(t, web(silentProbe))

@@ -37,13 +37,13 @@ func (h *inquiry) evictionFinding() finding {
 	}
 	f.text = fmt.Sprintf("%s, and this pod was the first to be evicted: %s", ranShort(b), message)
 	most := h.heldMost(b, &f)
-	f.fixes = []answer.Fix{h.inspect("see how the node is", "kubectl describe nodes | grep -A12 Conditions")}
+	f.fixes = []answer.Fix{h.nodeFix()}
 	if fix, ok := elsewhere(b); ok {
 		f.text = fmt.Sprintf("%s, and this pod was the first to be evicted. %s", ranShort(b), podsHold(b))
 		f.fixes = append([]answer.Fix{fix}, f.fixes...)
 	} else {
 		of := map[answer.Cause]string{answer.EvictedMemory: "memory", answer.EvictedDisk: "ephemeral-storage"}[f.cause]
-		f.fixes = append(f.fixes, h.specFix("set the request of "+cmp.Or(of, "pods")+" to what "+cmp.Or(most, "the pod")+" really uses: pods above their requests go first"))
+		f.fixes = append([]answer.Fix{h.specFix("set the request of " + cmp.Or(of, "pods") + " to what " + cmp.Or(most, "the pod") + " really uses: pods above their requests go first")}, f.fixes...)
 	}
 	if len(b.Ranking) > 0 {
 		f.notes = []answer.Note{{Cause: f.cause, Text: "the order of eviction was: " + answer.EvictionOrder(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}

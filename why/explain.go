@@ -317,7 +317,7 @@ func (h *inquiry) unseen(run *history.Run) []finding {
 
 // letGoOn lets a stopped process go on.
 func letGoOn(pid int) answer.Fix {
-	f := kubectl.OnNode("let it go on", shell.Linef("kill -CONT %d", pid))
+	f := kubectl.OnNode("let the process go on", shell.Linef("kill -CONT %d", pid))
 	f.Risk = answer.Safe
 	return f
 }

@@ -131,6 +131,14 @@ func (h *inquiry) specFix(text string) answer.Fix {
 	return kubectl.EditTemplate(h.Pod.Namespace, h.Object, text)
 }
 
+// nodeFix shows how the pod's node is: all that is asked there is asked by Whylet's own node alone.
+func (h *inquiry) nodeFix() answer.Fix {
+	if h.Beside == "" && !h.FromAPI || h.Object == nil || h.Object.Spec.NodeName == "" {
+		return h.inspect("see how the node is", "whylet status")
+	}
+	return h.inspect("see how node "+h.Object.Spec.NodeName+" is", kubectl.Command("", "describe node %s", h.Object.Spec.NodeName))
+}
+
 func (h *inquiry) limitsFix(text string) answer.Fix {
 	f := h.specFix(text)
 	f.Risk = answer.Limits
@@ -236,23 +244,43 @@ func alsoLeast(c *v1.Container) string {
 	return ""
 }
 
+// moreMemory is twice a limit; empty where there is none.
+func moreMemory(limit int64) string {
+	if limit <= 0 {
+		return ""
+	}
+	return prose.Size(2 * limit)
+}
+
+// raiseMemory returns the step that raises a container's memory limit: to twice as much, where a command can say so.
+func (h *inquiry) raiseMemory(container string, limit int64, text string) answer.Fix {
+	f := h.limitsFix(text)
+	if more := kubectl.SetMemory(h.Pod.Namespace, h.Object, container, moreMemory(limit)); more != "" {
+		f.Command = more
+	}
+	return f
+}
+
 // memoryFixes weigh raising a limit against finding out what eats it.
 func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
-	fixes := []answer.Fix{h.inspect("see how its memory grows", h.kubectl("top pod %s --containers", h.Pod.Name))}
 	var peak int64
 	for _, s := range run.Samples {
 		peak = max(peak, fact.Of[fact.Sampled](s).MemoryPeak)
 	}
-	text := "raise the memory limit if it needs that much; if its use only ever grows, find the leak: a higher limit only delays the next kill"
+	text := "raise the memory limit of container " + run.Container + " if it needs that much; if its use only ever grows, find the leak: a higher limit only delays the next kill"
 	if o.Limit > 0 && peak >= o.Limit {
-		text = fmt.Sprintf("raise the memory limit above %s if it needs that much; a leak will reach any limit", prose.Size(o.Limit))
+		text = fmt.Sprintf("raise the memory limit of container %s above %s if it needs that much; a leak will reach any limit", run.Container, prose.Size(o.Limit))
 	}
-	less := "have it use less: limit its caches, its heap or its number of workers"
+	first, less := false, "have container "+run.Container+" use less: limit its caches, its heap or its number of workers"
 	if g, ok := heapOf(h.Spec(run.Container)); ok && o.Limit > 0 && float64(g.bytes) > besideHeap*float64(o.Limit) {
-		less = fmt.Sprintf("lower %s, to %s at most%s: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))), alsoLeast(h.Spec(run.Container)))
+		first, less = true, fmt.Sprintf("lower %s, to %s at most%s: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))), alsoLeast(h.Spec(run.Container)))
 		text = fmt.Sprintf("or raise the memory limit to %s at least, for a heap of that size", prose.Size(int64(float64(g.bytes)/besideHeap)))
 	} else if s, allows := roomier(h.Spec(run.Container), o.Limit); allows > 0 {
-		less = fmt.Sprintf("lower %s (%s), which allows more than that limit has beside all else: to %s at most", s.name, s.value, prose.Size(int64(besideHeap*float64(o.Limit))))
+		first, less = true, fmt.Sprintf("lower %s (%s), which allows more than that limit has beside all else: to %s at most", s.name, s.value, prose.Size(int64(besideHeap*float64(o.Limit))))
 	}
-	return append(fixes, h.specFix(less), h.limitsFix(text))
+	fixes := []answer.Fix{h.raiseMemory(run.Container, o.Limit, text), h.specFix(less)}
+	if first {
+		slices.Reverse(fixes)
+	}
+	return append(fixes, h.inspect("see how its memory grows", h.kubectl("top pod %s --containers", h.Pod.Name)))
 }

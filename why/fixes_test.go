@@ -54,7 +54,7 @@ func TestFitting(t *testing.T) {
 				s.in("app", fact.Looked{PID: 100, State: "T"})
 				s.probe("app", 1, noAnswer(fact.Readiness))
 			},
-			[]string{"let it go on: kill -CONT 100   # on node n7"},
+			[]string{"let the process go on: kill -CONT 100   # on node n7"},
 		},
 	}
 	for name, tt := range tests {
@@ -65,7 +65,7 @@ func TestFitting(t *testing.T) {
 			check(t, a)
 			got := all(a.Verdicts[0])
 			if len(got) > len(tt.want) && name == "on the node" {
-				got = slices.DeleteFunc(got, func(s string) bool { return !strings.HasPrefix(s, "let it") })
+				got = slices.DeleteFunc(got, func(s string) bool { return !strings.HasPrefix(s, "let the") })
 			}
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("%q\n%s", got, a.Text(answer.Style{}))

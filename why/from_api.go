@@ -250,7 +250,7 @@ func oomByStatus(e ending) *finding {
 		}
 		f.cause = answer.PodMemoryLimit
 		f.text = fmt.Sprintf("Container %s was OOM-killed; it has no limit of its own, and all containers of its pod together have one of %s.", e.run.Container, whole.Limits.Memory())
-		f.fixes = []answer.Fix{e.h.inspect("see which container uses most", e.h.kubectl("top pod %s --containers", e.h.Pod.Name)), e.h.limitsFix("raise the pod's memory limit, or bound its containers one by one")}
+		f.fixes = []answer.Fix{e.h.limitsFix("raise the pod's memory limit, or bound its containers one by one"), e.h.inspect("see which container uses most", e.h.kubectl("top pod %s --containers", e.h.Pod.Name))}
 	} else if e.limit() == 0 {
 		f.cause, f.text = answer.NodeOutOfMemory, "the machine, or all pods together, had no more memory"
 		return f.possibly()

@@ -234,9 +234,9 @@ func (h *inquiry) changeFixes(c change) []answer.Fix {
 	if c.name != "" {
 		object := shell.Words(strings.ToLower(c.object), c.name)
 		return []answer.Fix{
-			h.inspect("see what it is now", h.kubectl("get %s -o yaml", object)),
-			{Text: "put back what was there before, if the change was not meant", Command: h.kubectl("edit %s", object), Risk: answer.Restarts},
+			{Text: fmt.Sprintf("put back what %s %s had before, if the change was not meant", c.object, c.name), Command: h.kubectl("edit %s", object), Risk: answer.Restarts},
+			h.inspect("see what it has now, and who changed it when", h.kubectl("get %s -o yaml --show-managed-fields", object)),
 		}
 	}
-	return []answer.Fix{h.inspect("see what changed", string(shell.Linef("whylet journal list %s --kind SpecSeen -o json", h.Pod.Name))), h.specFix("take the change back, if it was not meant")}
+	return []answer.Fix{h.specFix("take the change of the pod's spec back, if it was not meant"), h.inspect("see what changed", string(shell.Linef("whylet journal list %s --kind SpecSeen -o json", h.Pod.Name)))}
 }

@@ -27,7 +27,7 @@ func cpuTimeLimit(e ending) *finding {
 		how = fmt.Sprintf("the %s of CPU time that it may use (RLIMIT_CPU)", prose.Span(limit))
 	}
 	f.text = fmt.Sprintf("The main process of container %s used up %s%s, so the kernel ended it with %s.", e.run.Container, how, e.after(), signalName(e.exit.Signal))
-	f.fixes = append(f.fixes, e.h.specFix("raise or drop that limit (ulimit -t in the start script or image), or find out what it computes"))
+	f.fixes = append([]answer.Fix{e.h.specFix("raise or drop the limit of CPU time (ulimit -t in the start script or image), or find out what the program computes")}, f.fixes...)
 	switch sender, _ := e.lastSignal(); {
 	case e.exit.Signal == sigxcpu:
 		return f

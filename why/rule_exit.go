@@ -48,6 +48,7 @@ func crashSignal(e ending) *finding {
 		if n == sigabrt && e.story().Failed() {
 			f.text = fmt.Sprintf("The main process of container %s aborted%s (exit code %d, %s): %s.", e.run.Container, e.after(), e.exit.ExitCode, signalName(n), quoteAs(answer.RoleEnd, e.inItsWords(), quoted))
 			f.because = nil
+			e.h.meant(f, e.run.Container, e.inItsWords())
 		}
 	}
 	return f

@@ -37,7 +37,7 @@ func imageUnauthorized(c notStarted) *finding {
 		return nil
 	}
 	return c.image(answer.ImageUnauthorized, strong, answer.Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
-		c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)), c.h.specFix("add an imagePullSecret for the registry"))
+		c.h.specFix("add an imagePullSecret for the registry"), c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)))
 }
 
 func imageUnreachable(c notStarted) *finding {

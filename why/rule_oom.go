@@ -268,11 +268,11 @@ func (h *inquiry) blameOOM(f *finding, run *history.Run, record *fact.Fact) {
 	case scope == fact.OfPod && h.Object != nil && !fact.LimitsMemory(h.Object):
 		f.cause = answer.PodMemoryLimit
 		f.text = fmt.Sprintf("The pod's containers together hit the sum of their memory limits%s (files in memory that ended runs left count to it), and the kernel chose %s; no container need have been at its own limit.", ofSize(o.Limit), victim)
-		f.fixes = []answer.Fix{h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name)), h.limitsFix("raise the memory limit of the container that uses most")}
+		f.fixes = []answer.Fix{h.limitsFix("raise the memory limit of the container that uses most"), h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name))}
 	case scope == fact.OfPod:
 		f.cause = answer.PodMemoryLimit
 		f.text = fmt.Sprintf("The pod as a whole hit its memory limit%s, and the kernel chose %s; the container's own limit was not the reason.", ofSize(o.Limit), victim)
-		f.fixes = []answer.Fix{h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name)), h.limitsFix("raise the pod's memory limit, or bound its containers one by one")}
+		f.fixes = []answer.Fix{h.limitsFix("raise the pod's memory limit, or bound its containers one by one"), h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name))}
 	case scope == fact.OfAllPods:
 		f.cause = answer.NodeOvercommitted
 		f.text = fmt.Sprintf("All pods of the node together hit what pods may have%s, and the kernel chose %s.", ofSize(o.Limit), victim)
@@ -286,12 +286,11 @@ func (h *inquiry) blameOOM(f *finding, run *history.Run, record *fact.Fact) {
 			which = "volume " + strings.Join(volumes, " and volume ")
 			f.because = []string{fmt.Sprintf("Its %s is an emptyDir of medium Memory.", which)}
 		}
-		f.fixes = []answer.Fix{h.inside("see what lies in memory", container, "df -h -t tmpfs"), h.specFix(fmt.Sprintf("give %s a sizeLimit well below the memory limit, or write to disk", which))}
+		f.fixes = []answer.Fix{h.specFix(fmt.Sprintf("give %s a sizeLimit well below the memory limit, or write to disk", which)), h.inside("see what lies in memory", container, "df -h -t tmpfs")}
 	default:
 		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s%s.", prose.Upper(victim), container, ofSize(o.Limit), o.crowd())
 		if h.LimitRanged(container) {
 			f.because = []string{"its manifest does not ask for that limit: a LimitRange of the namespace sets it."}
-			f.fixes = []answer.Fix{h.inspect("see the LimitRange's default", h.kubectl("describe limitrange"))}
 		}
 		if words := heapWords(h.Spec(container), o.Limit); words != "" {
 			f.because = append(f.because, words)

@@ -121,6 +121,9 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 	default:
 		f.text = fmt.Sprintf("The answers to %s are correct but late: asked again with more time, it answered after %s; the probe allows %s.", p.what(), prose.Span(b.Took), prose.Span(p.timeout()))
 	}
+	if f.cause == answer.ProbeTimeoutTooShort {
+		f.fixes = append(f.fixes[1:], f.fixes[0])
+	}
 	return f
 }
 

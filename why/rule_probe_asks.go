@@ -234,7 +234,7 @@ func probeCommandLate(p *probing) *finding {
 	return &finding{
 		cause: cause, weight: fair, chain: p.chain(silent),
 		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s%s.", p.what(), prose.Span(p.timeout()), nor),
-		fixes: []answer.Fix{timed(p.byHand("see how long it takes")), p.h.specFix(fmt.Sprintf("make it quicker, or raise %s of container %s (now %d) above that", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout())))},
+		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("make the probe's command quicker, or raise %s of container %s (now %d) above that", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()))), timed(p.byHand("see how long the command takes"))},
 	}
 }
 
@@ -291,7 +291,7 @@ func probePath(p *probing) *finding {
 		f.because, f.fixes = []string{because}, []answer.Fix{fix}
 		return f
 	}
-	f.fixes = []answer.Fix{p.h.inside("ask for that and other paths from inside", p.run.Container, shell.Linef("wget -S -O- %s", p.last.Evidence.Target)), p.h.specFix("give " + p.field("path") + " one that the application serves")}
+	f.fixes = []answer.Fix{p.h.specFix("set " + p.field("path") + " to a path that the application serves"), p.h.inside("ask for that and other paths from inside", p.run.Container, shell.Linef("wget -S -O- %s", p.last.Evidence.Target))}
 	return f
 }
 

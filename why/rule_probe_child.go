@@ -300,8 +300,8 @@ func probeProcessStopped(p *probing) *finding {
 		cause: answer.ProcessStopped, weight: weight, chain: p.chain(at),
 		text: fmt.Sprintf("%s of container %s (pid %d on the node) %s: it is alive and never runs, so it cannot answer.", who, p.run.Container, pid, stateWords(state)),
 		fixes: []answer.Fix{
-			kubectl.OnNode("see whether a debugger holds it, or somebody sent SIGSTOP", shell.Linef("grep -E 'State|TracerPid' /proc/%d/status", pid)),
 			letGoOn(pid),
+			kubectl.OnNode("see whether a debugger holds the process, or somebody sent SIGSTOP", shell.Linef("grep -E 'State|TracerPid' /proc/%d/status", pid)),
 		},
 	}
 }

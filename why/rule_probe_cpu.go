@@ -232,7 +232,7 @@ func (p *probing) saturated(waited, over time.Duration, samples ...*fact.Fact) *
 		cause: answer.NodeCPUSaturated, weight: strong, chain: p.chain(samples...),
 		text: fmt.Sprintf("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s failed.",
 			p.run.Container, prose.Span(min(waited, over)), prose.Span(over), p.what()),
-		fixes: []answer.Fix{p.h.inspect("see who uses the CPU", "kubectl top pods -A --sort-by=cpu"), p.h.specFix("give the container a CPU request, so that it gets its share")},
+		fixes: []answer.Fix{p.h.specFix("give container " + p.run.Container + " a CPU request, so that it gets its share"), p.h.inspect("see which pods use the CPU", "kubectl top pods -A --sort-by=cpu")},
 	}
 }
 

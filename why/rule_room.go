@@ -165,8 +165,8 @@ func pidWords(sample *fact.Fact) string {
 
 func (h *inquiry) pidFixes(run *history.Run) []answer.Fix {
 	return []answer.Fix{
-		h.inside("see which processes it has, and whether they pile up", run.Container, "ps"),
 		h.specFix("have the application reap its children and bound its threads; the node's pids limit is the same for all pods"),
+		h.inside("see which processes the container has, and whether they pile up", run.Container, "ps"),
 	}
 }
 

@@ -27,7 +27,21 @@ func startConfig(c notStarted) *finding {
 	kind, name := c.h.missingObject(c.message)
 	return &finding{
 		cause: answer.ConfigMissing, weight: certain, certainty: answer.Recorded, chain: c.chain(), text: text,
-		fixes: []answer.Fix{c.h.inspect("see what is there", c.h.kubectl("get %s %s -o yaml --ignore-not-found", kind, name)), {Text: "create it, or add the key: the container starts by itself then", Risk: answer.Safe}},
+		fixes: c.h.makeFixes(kind, name, c.says(knowledge.NoSuchKey)),
+	}
+}
+
+// makeFixes have a ConfigMap or Secret made that a container takes its configuration from, or a key of it.
+func (h *inquiry) makeFixes(kind, name string, key bool) []answer.Fix {
+	if key {
+		return []answer.Fix{
+			{Text: fmt.Sprintf("add the key to %s %s: the container starts by itself then", kind, name), Command: h.kubectl("edit %s %s", kind, name), Risk: answer.Safe},
+			h.inspect("see which keys it has", h.kubectl("describe %s %s", kind, name)),
+		}
+	}
+	return []answer.Fix{
+		{Text: fmt.Sprintf("create %s %s: the container starts by itself then", kind, name), Risk: answer.Safe},
+		h.inspect(fmt.Sprintf("see which %ss there are, if its name is wrong", kind), h.kubectl("get %ss", kind)),
 	}
 }
 
@@ -146,7 +160,7 @@ func startRuntime(c notStarted) *finding {
 	}
 	return &finding{
 		cause: answer.RuntimeFailed, weight: fair, chain: c.chain(), text: fmt.Sprintf("Container %s does not start because the container runtime failed: %s.", c.run.Container, prose.Brief(c.message, kept)),
-		fixes: []answer.Fix{c.h.inspect("see how the node is", "whylet status")},
+		fixes: []answer.Fix{c.h.nodeFix()},
 	}
 }
 

@@ -186,7 +186,7 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 		f.fixes = []answer.Fix{h.inspect("see whether it runs; the pod is set up by itself then", "whylet status")}
 	case b.Stage == "sandbox":
 		f.cause, f.text = answer.SandboxFailed, fmt.Sprintf("The pod's sandbox or network could not be made: %s.", message)
-		f.fixes = []answer.Fix{h.inspect("see how the node is", "whylet status")}
+		f.fixes = []answer.Fix{h.nodeFix()}
 	case b.Stage == "cgroup":
 		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod's cgroup could not be made: %s.", message)
 	case b.Stage == "devices":
@@ -202,13 +202,13 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 			if kind, name = h.objectOfVolume(volume, kind); name != "" {
 				f.because = []string{fmt.Sprintf("Volume %s is of %s %s, and that has no key %s.", volume, kind, name, key)}
 				f.fixes = []answer.Fix{
+					{Text: fmt.Sprintf("add key %s to %s %s: the pod starts by itself then; or take that key out of the volume's items", key, kind, name), Command: h.kubectl("edit %s %s", kind, name), Risk: answer.Safe},
 					h.inspect("see which keys it has", h.kubectl("describe %s %s", kind, name)),
-					{Text: fmt.Sprintf("add key %s to it: the pod starts by itself then; or take that key out of the volume's items", key), Command: h.kubectl("edit %s %s", kind, name), Risk: answer.Safe},
 				}
 				break
 			}
 		}
-		f.fixes = []answer.Fix{h.inspect("see what is there", h.kubectl("get %ss", kind)), {Text: "create it: the pod starts by itself then", Risk: answer.Safe}}
+		f.fixes = []answer.Fix{{Text: fmt.Sprintf("create the %s that is missing: the pod starts by itself then", kind), Risk: answer.Safe}, h.inspect(fmt.Sprintf("see which %ss there are, if its name is wrong", kind), h.kubectl("get %ss", kind))}
 	default:
 		f.cause, f.text = answer.VolumeFailed, fmt.Sprintf("A volume of the pod cannot be set up: %s.", message)
 		f.fixes = []answer.Fix{h.describeFix()}

@@ -84,50 +84,6 @@ func runs(c *record.Case, a answer.Answer, by scenarios.Sight, text string) erro
 	return errors.Join(errs...)
 }
 
-// simpleCommands splits a command line as a shell does: at blanks outside quotes, and into several
-// at pipes and semicolons. Redirections and comments are left out.
-func simpleCommands(text string) (all [][]string) {
-	var words []string
-	var word strings.Builder
-	begun, quoted := false, rune(0)
-	end := func() {
-		if begun && !strings.HasPrefix(word.String(), ">") && !strings.HasPrefix(word.String(), "2>") {
-			words = append(words, word.String())
-		}
-		word.Reset()
-		begun = false
-	}
-	next := func() {
-		end()
-		if len(words) > 0 {
-			all = append(all, words)
-		}
-		words = nil
-	}
-	for _, r := range text {
-		switch {
-		case quoted != 0 && r == quoted:
-			quoted = 0
-		case quoted != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			quoted, begun = r, true
-		case r == '#' && !begun:
-			next()
-			return all
-		case r == '|' || r == ';':
-			next()
-		case r == ' ' || r == '\n':
-			end()
-		default:
-			begun = true
-			word.WriteRune(r)
-		}
-	}
-	next()
-	return all
-}
-
 // parses has kubectl, or kubectl-why, read a command line without doing anything.
 func parses(c *record.Case, a answer.Answer, by scenarios.Sight, words []string) error {
 	if words[0] == "why" {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"whylet.dev/whylet/test/corpus"
 	"whylet.dev/whylet/test/requests"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/ask"
@@ -23,6 +24,10 @@ func TestIncidents(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no incidents", err)
+	}
+	mayLook, err := corpus.ReadReasons("../corpus/testdata/look-first.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
@@ -37,6 +42,9 @@ func TestIncidents(t *testing.T) {
 			}
 			a := i.answer(t)
 			i.judge(t, a)
+			for _, fault := range corpus.CheckSteps(a.Verdicts[0], mayLook) {
+				t.Error(fault)
+			}
 			text := a.Text(answer.Style{})
 			at := slices.IndexFunc(i.archive.Files, func(f txtar.File) bool { return f.Name == "answer" })
 			if at < 0 {

@@ -76,7 +76,7 @@ func (a *Answer) explainMarkdown(w *strings.Builder, name string, s Symptom, v V
 			w.WriteString("    " + strings.TrimRight(prose.OneLine(line), " ") + "\n")
 		}
 	}
-	for i, f := range v.Fixes {
+	for i, f := range v.Steps() {
 		if i == 0 {
 			w.WriteString("\nTo do:\n\n")
 		}

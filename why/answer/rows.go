@@ -112,7 +112,7 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 	news := slices.DeleteFunc(slices.Clone(v.Contributing), func(n Note) bool { return tells(v.Text, n.Text) || repeats(v.Text, n.Text) })
 	rows = append(rows, noteRows(RowWorse, "contributed", news, wide)...)
 	rows = append(rows, noteRows(RowRuledOut, "ruled out", v.RuledOut, wide)...)
-	return append(rows, fixRows(v.Fixes)...)
+	return append(rows, fixRows(v.Steps())...)
 }
 
 // causeRows say the cause: where it is another pod's, that first, and then what the pod that
@@ -335,12 +335,7 @@ var tags = map[Risk]string{Inspect: "inspect", Safe: "safe", Restarts: "mutating
 
 func fixRows(fixes []Fix) []Row {
 	var rows []Row
-	var seen []string
 	for _, f := range fixes {
-		if slices.Contains(seen, f.Text) {
-			continue
-		}
-		seen = append(seen, f.Text)
 		rows = append(rows, Row{Kind: RowDo, Tag: "[" + tags[f.Risk] + "]", Text: f.Text})
 		if f.Command != "" {
 			rows = append(rows, Row{Kind: RowCommand, Text: f.Command})

@@ -65,6 +65,22 @@ func (v *Verdict) HasStep(ids ...StepID) bool {
 	return slices.ContainsFunc(v.Fixes, func(f Fix) bool { return slices.Contains(ids, f.ID) })
 }
 
+// mostSteps is how many steps people are shown: the likeliest come first.
+const mostSteps = 3
+
+// Steps returns the steps that people are shown: the first three, no text and no inspecting command twice.
+func (v *Verdict) Steps() (all []Fix) {
+	for _, f := range v.Fixes {
+		again := func(o Fix) bool {
+			return o.Text == f.Text || f.Risk == Inspect && f.Command != "" && o.Command == f.Command
+		}
+		if len(all) < mostSteps && !slices.ContainsFunc(all, again) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
 // DropSteps removes the steps that fit.
 func (v *Verdict) DropSteps(fits func(Fix) bool) {
 	v.Fixes = slices.DeleteFunc(slices.Clone(v.Fixes), fits)

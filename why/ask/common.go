@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/netip"
@@ -160,48 +161,35 @@ func traitsOf(nodes []v1.Node) map[string]common.Traits {
 // places puts what the cluster calls them in place of the places that pods say they ask:
 // NAMESPACE/NAME of a Service or pod, or the host. What is of the pod itself is left out.
 func (q *question) places(ctx context.Context, pods []common.Pod) {
-	if !slices.ContainsFunc(pods, func(p common.Pod) bool { return len(p.Asks) > 0 }) {
-		return
-	}
-	space := q.space
-	if !q.options.Within && q.options.Front != nil {
-		space = metav1.NamespaceAll
-	}
-	_, _ = allOf[v1.Service](ctx, q, space) // and not one by one
+	var by *directory
 	for i := range pods {
 		p := &pods[i]
+		if len(p.Asks) > 0 && by == nil {
+			by = q.directory(ctx)
+		}
 		named := map[string]bool{}
 		for _, place := range p.Asks {
-			if name := q.placeName(ctx, p.Namespace, place); name != "" {
-				named[name] = true
+			host, _ := split(place)
+			ip, err := netip.ParseAddr(host)
+			switch {
+			case host == "" || host == "localhost" || err == nil && ip.IsLoopback():
+			case err == nil:
+				named[cmp.Or(by.address(ctx, ip.Unmap().String()), place)] = true
+			default:
+				named[cmp.Or(by.service(p.Namespace, host), place)] = true
 			}
 		}
 		p.Asks = slices.Sorted(maps.Keys(named))
 	}
 }
 
-// placeName is what the cluster calls a place that a pod of a namespace asks; empty for the pod itself.
-func (q *question) placeName(ctx context.Context, space, place string) string {
-	host, _ := split(place)
-	if ip, err := netip.ParseAddr(host); host == "" || host == "localhost" || err == nil && ip.IsLoopback() {
-		return ""
-	}
-	service, pod := q.resolve(ctx, space, host)
-	switch {
-	case q.foreign(service, pod):
-		return place
-	case service != nil:
-		return service.Namespace + "/" + service.Name
-	case pod == nil && !strings.ContainsAny(host, ".:"):
-		return space + "/" + host
-	case pod == nil || pod.Spec.HostNetwork:
-		return place
-	}
-	services, _ := allOf[v1.Service](ctx, q, pod.Namespace)
-	if i := slices.IndexFunc(services, func(s v1.Service) bool { return cluster.Leads(&s, pod) }); i >= 0 {
-		return services[i].Namespace + "/" + services[i].Name
-	}
-	return pod.Namespace + "/" + pod.Name
+// directory knows what the cluster calls an address or a name.
+type directory struct {
+	*question
+	space    string
+	services []v1.Service
+	names    map[string]bool   // of Services
+	known    map[string]string // by address
 }
 
 // mostAsked is of how many addresses that no Service has the pods are looked for, where those were not listed.
@@ -215,4 +203,58 @@ func (q *question) withAddress(ctx context.Context, space, ip string) []v1.Pod {
 	}
 	pods, _ := someOf[v1.Pod](ctx, q, space, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String()})
 	return slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool { return p.Status.PodIP != ip })
+}
+
+// directory reads the Services that the asker may see.
+func (q *question) directory(ctx context.Context) *directory {
+	d := &directory{question: q, space: q.space, names: map[string]bool{}, known: map[string]string{}}
+	if !q.options.Within && q.options.Front != nil {
+		d.space = metav1.NamespaceAll
+	}
+	d.services, _ = allOf[v1.Service](ctx, q, d.space)
+	for i := range d.services {
+		s := &d.services[i]
+		name := s.Namespace + "/" + s.Name
+		d.names[name] = true
+		for _, ip := range append(s.Spec.ClusterIPs, s.Spec.ClusterIP) {
+			d.known[ip] = name
+		}
+	}
+	return d
+}
+
+// address is the Service that has an address, or that leads to the pod that has it, or the
+// pod; empty where none does.
+func (d *directory) address(ctx context.Context, ip string) string {
+	if name, ok := d.known[ip]; ok {
+		return name
+	}
+	d.known[ip] = ""
+	pods := d.withAddress(ctx, d.space, ip)
+	for i := range pods {
+		p := &pods[i]
+		if p.Spec.HostNetwork {
+			continue
+		}
+		d.known[ip] = p.Namespace + "/" + p.Name
+		for j := range d.services {
+			if s := &d.services[j]; cluster.Leads(s, p) {
+				d.known[ip] = s.Namespace + "/" + s.Name
+			}
+		}
+	}
+	return d.known[ip]
+}
+
+// service is the Service that a pod of a namespace means by a host; empty where it means
+// none.
+func (d *directory) service(namespace, host string) string {
+	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
+	switch {
+	case len(parts) == 1:
+		return namespace + "/" + host
+	case len(parts) > 2 && parts[2] == "svc", len(parts) == 2 && d.names[parts[1]+"/"+parts[0]]:
+		return parts[1] + "/" + parts[0]
+	}
+	return ""
 }

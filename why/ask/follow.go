@@ -111,6 +111,9 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		}
 		f.begin(v.Cause == answer.DependencyDown, pod.UID)
 		f.lastWell, f.since = cluster.LastWell(v), cluster.Since(a, v)
+		if f.noDNS(ctx, pod, a, i) {
+			continue
+		}
 		d := f.rootOf(ctx, pod, a, v)
 		if d.Leads() {
 			f.lead(ctx, pod, a, i, d)
@@ -137,9 +140,6 @@ func (f *follower) rootOf(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 	id := podID(pod)
 	f.graph.Find(graph.Finding{At: id, Cause: string(v.Cause), Effect: true, Waits: f.waits})
 	f.explore(ctx, pod, a, v, mostHops)
-	for _, e := range f.graph.Edges {
-		f.question.told("%s %s %s: %s, by its %s", e.From, e.Rel, e.To, e.Support, e.Source)
-	}
 	return diagnose.Root(&f.graph, id)
 }
 
@@ -213,14 +213,8 @@ func (f *follower) explore(ctx context.Context, pod *v1.Pod, a *answer.Answer, v
 	n.asker.top = f.lastWell
 	called := f.called(ctx, pod, a, n.v)
 	n.letDown(a, n.v, called)
-	if n.first() {
-		n.leads(n.noDNS(ctx), graph.BlockedBy, graph.Seen, graph.Policy)
-	}
 	n.jobs(ctx)
 	n.members(ctx)
-	if n.support() == graph.Seen {
-		return
-	}
 	said, open := places(n.asker, a, n.v, called)
 	for _, some := range [][]place{said, open} {
 		for _, p := range some {
@@ -274,11 +268,8 @@ func (n *visit) leads(w way, rel graph.Rel, s graph.Support, source graph.Source
 	if w.cause == "" && !w.back {
 		return
 	}
-	switch {
-	case w.moot:
+	if w.moot {
 		s = graph.Refuted
-	case w.blocked:
-		rel, source = graph.BlockedBy, graph.Policy
 	}
 	if len(w.only) == 0 {
 		w.only = n.only

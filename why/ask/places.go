@@ -284,16 +284,16 @@ func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 const mostNames = 3
 
 // resolve finds what a host stands for in the cluster: a Service or a pod, or neither.
-func (q *question) resolve(ctx context.Context, space, host string) (*v1.Service, *v1.Pod) {
+func (f *follower) resolve(ctx context.Context, space, host string) (*v1.Service, *v1.Pod) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.IsLoopback() {
 			return nil, nil
 		}
-		return q.address(ctx, space, ip.Unmap().String())
+		return f.address(ctx, space, ip.Unmap().String())
 	}
 	var service *v1.Service
 	for range mostNames {
-		next, pod := q.known(ctx, space, host)
+		next, pod := f.known(ctx, space, host)
 		if next == nil {
 			return service, pod
 		}
@@ -308,20 +308,20 @@ func (q *question) resolve(ctx context.Context, space, host string) (*v1.Service
 // known finds what a name stands for, as the cluster's DNS has them: service[.namespace[.svc…]],
 // or a pod's of a headless Service, pod.service[.namespace[.svc…]]; the Service where there is
 // no such pod.
-func (q *question) known(ctx context.Context, space, host string) (*v1.Service, *v1.Pod) {
+func (f *follower) known(ctx context.Context, space, host string) (*v1.Service, *v1.Pod) {
 	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
 	if n := len(parts); n <= 2 || parts[2] == "svc" {
 		in := space
 		if n > 1 {
 			in = parts[1]
 		}
-		if service, err := oneOf[v1.Service](ctx, q, in, parts[0]); err == nil {
+		if service, err := oneOf[v1.Service](ctx, f.question, in, parts[0]); err == nil {
 			return service, nil
 		}
 	}
 	switch n := len(parts); {
 	case n == 1: // what words call by the name of a pod that has no address yet
-		if pod, err := oneOf[v1.Pod](ctx, q, space, host); err == nil && pod.Status.PodIP == "" {
+		if pod, err := oneOf[v1.Pod](ctx, f.question, space, host); err == nil && pod.Status.PodIP == "" {
 			return nil, pod
 		}
 		return nil, nil
@@ -331,20 +331,20 @@ func (q *question) known(ctx context.Context, space, host string) (*v1.Service, 
 	default:
 		return nil, nil
 	}
-	service, err := oneOf[v1.Service](ctx, q, space, parts[1])
+	if pod, err := oneOf[v1.Pod](ctx, f.question, space, parts[0]); err == nil && pod.Spec.Subdomain == parts[1] {
+		return nil, pod
+	}
+	service, err := oneOf[v1.Service](ctx, f.question, space, parts[1])
 	if err != nil || service.Spec.ClusterIP != v1.ClusterIPNone {
 		return nil, nil
-	}
-	if pod, err := oneOf[v1.Pod](ctx, q, space, parts[0]); err == nil && pod.Spec.Subdomain == parts[1] {
-		return nil, pod
 	}
 	return service, nil
 }
 
 // address finds the Service or the pod that has an address.
-func (q *question) address(ctx context.Context, space, ip string) (*v1.Service, *v1.Pod) {
+func (f *follower) address(ctx context.Context, space, ip string) (*v1.Service, *v1.Pod) {
 	for _, in := range []string{space, metav1.NamespaceAll} {
-		services, err := allOf[v1.Service](ctx, q, in)
+		services, err := allOf[v1.Service](ctx, f.question, in)
 		if err != nil {
 			continue // it may be that only the own namespace may be read
 		}
@@ -353,7 +353,7 @@ func (q *question) address(ctx context.Context, space, ip string) (*v1.Service, 
 				return &services[i], nil
 			}
 		}
-		if pods := q.withAddress(ctx, in, ip); len(pods) > 0 {
+		if pods := f.withAddress(ctx, in, ip); len(pods) > 0 {
 			return nil, &pods[0]
 		}
 	}

@@ -207,7 +207,14 @@ func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *
 			return way{} // nothing enforces the policy, or it is new
 		}
 	}
-	return f.toPolicy(hops, service)
+	if service != nil {
+		for i := range hops {
+			hops[i].Service = service.Namespace + "/" + service.Name
+		}
+	}
+	w := f.end(hops, false)
+	w.blocked = w.cause != ""
+	return w
 }
 
 // wereConnected reports whether there were connections between who asks at a place and a pod there.
@@ -260,31 +267,32 @@ func host(name string) (netpol.End, bool) {
 	return netpol.End{}, strings.Contains(strings.TrimSuffix(name, "."), ".") && !cluster.MayBeService(name)
 }
 
-// noDNS returns the way to the NetworkPolicy that blocks the requests for names of a pod that gets no answer about one.
-func (n *visit) noDNS(ctx context.Context) way {
+// noDNS gives a verdict of a pod that gets no answer about names the NetworkPolicy that blocks its requests for them.
+func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
+	if pod.Spec.HostNetwork {
+		return false
+	}
 	said := ""
-	for _, words := range cluster.Words(n.a, n.v) {
-		if said == "" && !n.pod.Spec.HostNetwork && cluster.MayLackDNS(words, n.existsBy(ctx, n.pod, words)) {
+	for _, words := range cluster.Words(a, a.Verdicts[i]) {
+		if said == "" && cluster.MayLackDNS(words, f.existsBy(ctx, pod, words)) {
 			said = words
 		}
 	}
 	if said == "" {
-		return way{}
+		return false
 	}
-	all, service := n.nameServers(ctx, n.pod, cluster.NameServerIn(said))
-	return n.toPolicy(n.blocked(ctx, all, cluster.NameServers(service), cluster.AsksNames(n.v.Container, said)), service)
-}
-
-// toPolicy is the way to a NetworkPolicy that blocks connections to a Service; it is nil if they are to none.
-func (f *follower) toPolicy(hops []answer.Hop, service *v1.Service) way {
+	all, service := f.nameServers(ctx, pod, cluster.NameServerIn(said))
+	hops := f.blocked(ctx, all, cluster.NameServers(service), cluster.AsksNames(a.Verdicts[i].Container, said))
+	if len(hops) == 0 {
+		return false
+	}
 	if service != nil {
-		for i := range hops {
-			hops[i].Service = service.Namespace + "/" + service.Name
-		}
+		hops[0].Service = service.Namespace + "/" + service.Name
 	}
-	w := f.end(hops, false)
-	w.blocked = w.cause != ""
-	return w
+	cluster.Lead(a, i, hops, "")
+	f.unsure(ctx, &a.Verdicts[i])
+	cluster.Share(a, i, hops, "")
+	return true
 }
 
 // existsBy reports whether the name that words are about is a Service's.

@@ -358,10 +358,15 @@ func (q *question) listed(ctx context.Context, o metav1.ListOptions, kinds ...st
 }
 
 // itemsOf returns the objects of a kind; none where they could not be listed.
-func itemsOf[T any](l lists, kind string) (all []*T) {
-	of := items[T](l.kinds[kind])
-	for i := range of {
-		all = append(all, &of[i])
+func itemsOf[T any](l lists, kind string) []*T {
+	var all []*T
+	if list := l.kinds[kind]; list != nil {
+		_ = meta.EachListItem(list, func(o runtime.Object) error {
+			if one, ok := o.(any).(*T); ok {
+				all = append(all, one)
+			}
+			return nil
+		})
 	}
 	return all
 }

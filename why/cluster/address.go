@@ -75,10 +75,7 @@ func lookUpAgain(asker *v1.Pod, service *v1.Service) []answer.Fix {
 
 // again starts what a pod comes from again, or the pod where it comes from nothing.
 func again(pod *v1.Pod) string {
-	if of := kubectl.Editable(pod); of != "" {
-		return kubectl.Command(pod.Namespace, "rollout restart %s", of)
-	}
-	return anew(pod)
+	return kubectl.Restart(pod.Namespace, pod)
 }
 
 // anew has a pod made anew: by what makes it, or as it is where nothing does. Empty for a Job's,

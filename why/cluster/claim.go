@@ -9,7 +9,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -27,7 +26,7 @@ func ClaimAnswer(claim *v1.PersistentVolumeClaim, s Storage, now time.Time) (a a
 	since := claim.CreationTimestamp.Time
 	f := answer.Verdict{
 		Cause: answer.VolumeUnbound, Rule: "not-scheduled", Certainty: answer.Inferred, Text: fmt.Sprintf("Claim %q %s.", claim.Name, words),
-		Fixes: append([]answer.Fix{kubectl.Inspect("see the claims", kubectl.Command(claim.Namespace, "get pvc,pv,storageclass"))}, s.volumeSteps(claim)...),
+		Fixes: append(s.volumeSteps(claim), seeClaims(claim.Namespace)),
 	}
 	a = single(answer.Subject{Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}, now, answer.Pending, "it has no volume, since "+prose.Span(max(now.Sub(since), 0)), f)
 	a.Symptoms[0].First = since

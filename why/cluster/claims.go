@@ -117,6 +117,11 @@ func (s Storage) steps(pod *v1.Pod) []answer.Fix {
 	return nil
 }
 
+// seeClaims shows claims, volumes and what makes them.
+func seeClaims(namespace string) answer.Fix {
+	return kubectl.Inspect("see which claims, volumes and StorageClasses there are", kubectl.Command(namespace, "get pvc,pv,storageclass"))
+}
+
 // volumeSteps say how a claim that exists gets a volume.
 func (s Storage) volumeSteps(claim *v1.PersistentVolumeClaim) []answer.Fix {
 	see := kubectl.Inspect("see what its provisioner said last", kubectl.Command(claim.Namespace, "describe pvc %s", claim.Name))

@@ -95,13 +95,13 @@ func (w Workload) unmade() (answer.Verdict, bool) {
 		return answer.Verdict{
 			Cause: answer.Suspended, Rule: "scaled-to-zero", Certainty: answer.Inferred,
 			Text:  fmt.Sprintf("Its %s is true, so its controller makes no pods until somebody sets it to false.", w.Suspended),
-			Fixes: []answer.Fix{{Text: "let it go on", Command: w.kubectl("patch %s %s --type=merge -p '{\"spec\":{\"" + strings.TrimPrefix(w.Suspended, "spec.") + "\":false}}'"), Risk: answer.Safe}},
+			Fixes: []answer.Fix{{Text: "let its controller go on", Command: w.kubectl("patch %s %s --type=merge -p '{\"spec\":{\"" + strings.TrimPrefix(w.Suspended, "spec.") + "\":false}}'"), Risk: answer.Safe}},
 		}, true
 	case w.Nodes != "":
 		return answer.Verdict{
 			Cause: answer.NoMatchingNode, Rule: "not-scheduled", Certainty: answer.Inferred,
 			Text:  fmt.Sprintf("There is to be a pod on every node that fits, and none does: its pods ask for %s.", w.Nodes),
-			Fixes: []answer.Fix{{Text: "compare labels and taints", Command: "kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints,LABELS:.metadata.labels", Risk: answer.Inspect}, {Text: "add a toleration, or correct what the pods' template asks for; or label a node", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts}},
+			Fixes: []answer.Fix{{Text: "add a toleration to the pods' template, or correct the labels that it asks for; or label a node", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts}, {Text: "see the labels and taints of all nodes", Command: "kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints,LABELS:.metadata.labels", Risk: answer.Inspect}},
 		}, true
 	}
 	return w.refusal()
@@ -114,68 +114,79 @@ var refusals = []struct {
 	cause answer.Cause
 	text  string
 	fix   answer.Fix
-	// command goes with fix, about NAMESPACE.
+	// command goes with fix, and see after it: about NAMESPACE, WORKLOAD and the NAMED object.
 	command string
+	see     answer.Fix
 }{
 	{
 		knowledge.QuotaFull,
 		answer.InsufficientResources, "The ResourceQuota of its namespace has no room for more",
-		answer.Fix{Text: "see what is used, then free some, request less or raise the quota", Risk: answer.Inspect},
-		"kubectl -n NAMESPACE describe resourcequota",
+		answer.Fix{Text: "raise the quota; or request less in the pods' template, or delete what takes up its room", Risk: answer.Safe},
+		"kubectl -n NAMESPACE edit resourcequota NAMED",
+		answer.Fix{Text: "see how much of the quota is used", Command: "kubectl -n NAMESPACE describe resourcequota", Risk: answer.Inspect},
 	},
 	{
 		knowledge.QuotaWants,
 		answer.SecurityRefused, "The ResourceQuota of its namespace takes only pods that say what they need",
-		answer.Fix{Text: "set what it names in the pods' template, or defaults for the namespace in a LimitRange", Risk: answer.Inspect},
-		"kubectl -n NAMESPACE describe resourcequota",
+		answer.Fix{Text: "set what the quota asks for in the pods' template, or defaults for the namespace in a LimitRange", Risk: answer.Restarts},
+		"kubectl -n NAMESPACE edit WORKLOAD",
+		answer.Fix{Text: "see what the quota bounds", Command: "kubectl -n NAMESPACE describe resourcequota", Risk: answer.Inspect},
 	},
 	{
 		knowledge.PodSecurity,
 		answer.SecurityRefused, "The security level of its namespace does not allow its pods",
 		answer.Fix{Text: "remove from the pods' template what it names; if the pods must have it, lower the label pod-security.kubernetes.io/enforce of the namespace", Risk: answer.Restarts},
 		"kubectl -n NAMESPACE edit WORKLOAD",
+		answer.Fix{},
 	},
 	{
 		knowledge.NoServiceAccount,
 		answer.ConfigMissing, "The ServiceAccount that its pods are to run as does not exist",
-		answer.Fix{Text: "create it, or correct serviceAccountName in the pods' template", Risk: answer.Inspect},
-		"kubectl -n NAMESPACE get serviceaccounts",
+		answer.Fix{Text: "create the ServiceAccount; or correct serviceAccountName in the pods' template, if it is meant to be another", Risk: answer.Safe},
+		"kubectl -n NAMESPACE create serviceaccount NAMED",
+		answer.Fix{Text: "see which ServiceAccounts there are", Command: "kubectl -n NAMESPACE get serviceaccounts", Risk: answer.Inspect},
 	},
 	{
 		knowledge.NoPriorityClass,
 		answer.ConfigMissing, "The PriorityClass that its pods name does not exist",
-		answer.Fix{Text: "create it, or correct priorityClassName in the pods' template", Risk: answer.Inspect},
-		"kubectl get priorityclasses",
+		answer.Fix{Text: "correct priorityClassName in the pods' template, or create the PriorityClass", Risk: answer.Restarts},
+		"kubectl -n NAMESPACE edit WORKLOAD",
+		answer.Fix{Text: "see which PriorityClasses there are", Command: "kubectl get priorityclasses", Risk: answer.Inspect},
 	},
 	{
 		knowledge.NoRuntimeClass,
 		answer.ConfigMissing, "The RuntimeClass that its pods name does not exist",
-		answer.Fix{Text: "create it, or correct runtimeClassName in the pods' template", Risk: answer.Inspect},
-		"kubectl get runtimeclasses",
+		answer.Fix{Text: "correct runtimeClassName in the pods' template, or create the RuntimeClass", Risk: answer.Restarts},
+		"kubectl -n NAMESPACE edit WORKLOAD",
+		answer.Fix{Text: "see which RuntimeClasses there are", Command: "kubectl get runtimeclasses", Risk: answer.Inspect},
 	},
 	{
 		knowledge.NamespaceEnds,
 		answer.Deleted, "Its namespace is being deleted",
 		answer.Fix{Text: "see what it waits for", Risk: answer.Inspect},
 		"kubectl get namespace NAMESPACE -o yaml",
+		answer.Fix{},
 	},
 	{
 		knowledge.OutOfRange,
 		answer.SecurityRefused, "A LimitRange of its namespace does not allow what its pods ask for",
-		answer.Fix{Text: "see the bounds, and keep the pods' template within them", Risk: answer.Inspect},
-		"kubectl -n NAMESPACE describe limitrange",
+		answer.Fix{Text: "keep the resources in the pods' template within the bounds of the LimitRange", Risk: answer.Restarts},
+		"kubectl -n NAMESPACE edit WORKLOAD",
+		answer.Fix{Text: "see the bounds", Command: "kubectl -n NAMESPACE describe limitrange", Risk: answer.Inspect},
 	},
 	{
 		knowledge.AdmissionDenied,
 		answer.SecurityRefused, "An admission rule does not allow its pods",
-		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts},
-		"",
+		answer.Fix{Text: "set what the admission rule asks for in the pods' template", Risk: answer.Restarts},
+		"kubectl -n NAMESPACE edit WORKLOAD",
+		answer.Fix{},
 	},
 	{
 		knowledge.Forbidden,
 		answer.SecurityRefused, "The API server does not allow its pods",
-		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts},
-		"",
+		answer.Fix{Text: "set what the admission rule asks for in the pods' template", Risk: answer.Restarts},
+		"kubectl -n NAMESPACE edit WORKLOAD",
+		answer.Fix{},
 	},
 }
 
@@ -185,17 +196,30 @@ func (w Workload) refusal() (answer.Verdict, bool) {
 		if w.Refused == "" || !r.says.In(w.Refused) {
 			continue
 		}
-		r.fix.Command = strings.NewReplacer("NAMESPACE", string(shell.Words(w.Subject.Namespace)), "WORKLOAD", string(shell.Words(strings.ToLower(w.Subject.Kind)+"/"+w.Subject.Name))).Replace(r.command)
+		named := r.says.Slots(w.Refused)["name"]
+		fill := strings.NewReplacer(" NAMED", string(shell.Linef(" %s", named)), "NAMESPACE", string(shell.Words(w.Subject.Namespace)), "WORKLOAD", string(shell.Words(strings.ToLower(w.Subject.Kind)+"/"+w.Subject.Name)))
+		if r.fix.Command = fill.Replace(r.command); named == "" && strings.HasSuffix(r.command, " NAMED") {
+			r.fix.Command = ""
+		}
 		if w.Subject.Kind == "Job" && r.fix.Risk == answer.Restarts {
 			r.fix.Command = "" // a Job's template cannot be changed
 		}
 		return answer.Verdict{
 			Cause: r.cause, Rule: "refused-at-creation", Certainty: answer.Inferred,
 			Text:  fmt.Sprintf("%s: %s.", r.text, w.said()),
-			Fixes: []answer.Fix{r.fix, w.describe()},
+			Fixes: append([]answer.Fix{r.fix}, w.orDescribe(r.see, fill)...),
 		}, true
 	}
 	return answer.Verdict{}, false
+}
+
+// orDescribe returns a step that shows more, filled in, or that shows the workload itself where there is none.
+func (w Workload) orDescribe(see answer.Fix, fill *strings.Replacer) []answer.Fix {
+	if see.Command == "" {
+		return []answer.Fix{w.describe()}
+	}
+	see.Command = fill.Replace(see.Command)
+	return []answer.Fix{see}
 }
 
 func (w Workload) said() string { return strings.TrimSuffix(prose.Brief(w.Refused, 2*kept), ".") }

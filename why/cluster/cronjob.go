@@ -20,7 +20,7 @@ func CronJobAnswer(c *batchv1.CronJob, last *answer.Answer, now time.Time) answe
 	if c.Spec.Suspend != nil && *c.Spec.Suspend {
 		a.Put(answer.Symptom{Kind: answer.NotServing, Count: 1, Last: now, Text: "it makes no jobs"}, answer.Verdict{
 			Cause: answer.Suspended, Rule: "scaled-to-zero", Certainty: answer.Inferred, Text: "Its spec.suspend is true, so its controller makes no jobs until somebody sets it to false.",
-			Fixes: []answer.Fix{{Text: "let it go on", Command: w.kubectl(`patch %s %s --type=merge -p '{"spec":{"suspend":false}}'`), Risk: answer.Safe}},
+			Fixes: []answer.Fix{{Text: "let its controller go on", Command: w.kubectl(`patch %s %s --type=merge -p '{"spec":{"suspend":false}}'`), Risk: answer.Safe}},
 		})
 	}
 	if last != nil {

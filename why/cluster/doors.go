@@ -61,7 +61,7 @@ func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) (answ
 			continue
 		}
 		name := service.Namespace + "/" + service.Name
-		hop := answer.Hop{Service: name, By: by, Cause: answer.ServicePortMismatch, Fixes: []answer.Fix{edit(service, "correct targetPort")}}
+		hop := answer.Hop{Service: name, By: by, Cause: answer.ServicePortMismatch, Fixes: []answer.Fix{edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", p.Port))}}
 		hop.Text = fmt.Sprintf("Port %d of Service %s leads to the port named %s, and none of its pods names one so", p.Port, name, p.TargetPort.StrVal)
 		if len(declared) > 0 {
 			hop.Text += "; they declare " + strings.Join(declared, ", ")

@@ -46,13 +46,12 @@ func notListening(service *v1.Service, pods, candidates []v1.Pod, answers []answ
 		}
 		f.Text += "."
 		f.Fixes = []answer.Fix{
-			{Text: "see what the pods listen on", Command: kubectl.Command(service.Namespace, "why svc/%s -o json", service.Name), Risk: answer.Inspect},
-			{Text: "correct targetPort", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
+			{Text: fmt.Sprintf("correct targetPort of the Service's port %d", port.Port), Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
 		}
 		if hop, stray := d.strayed(service, port, pods, candidates, answers); stray {
-			f.Cause, f.Text, f.Fixes[1] = hop.Cause, hop.Text, hop.Fixes[0]
+			f.Cause, f.Text, f.Fixes[0] = hop.Cause, hop.Text, hop.Fixes[0]
 		} else if !all {
-			f.Fixes[1] = answer.Fix{Text: "have the selector take only pods that listen there, or give them a readiness probe of that port", Command: f.Fixes[1].Command, Risk: answer.Safe}
+			f.Fixes[0] = answer.Fix{Text: "have the selector take only pods that listen there, or give them a readiness probe of that port", Command: f.Fixes[0].Command, Risk: answer.Safe}
 		}
 		return f, all, true
 	}

@@ -41,7 +41,7 @@ func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string,
 	}
 	v.SayBecause(text + ".")
 	v.DropSteps(kubectl.Why("", "svc", missing.Namespace, missing.Name).SameAs)
-	fix := kubectl.Inspect("see which Services there are, and correct the name where it is configured", kubectl.Command(missing.Namespace, "get services"))
+	fix := kubectl.Inspect("see which Services there are, and correct the name where the program has it from", kubectl.Command(missing.Namespace, "get services"))
 	if where != "" {
 		fix.Text = fmt.Sprintf("see which Services there are, and correct the name in %s", where)
 	}

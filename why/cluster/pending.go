@@ -59,24 +59,24 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 			f.Text += claims + ". The scheduler says: "
 		}
 		f.Text += message
-		f.Fixes = append([]answer.Fix{kubectl.Inspect("see the claims", kubectl.Command(pod.Namespace, "get pvc,pv,storageclass"))}, around.Storage.steps(pod)...)
+		f.Fixes = append(around.Storage.steps(pod), seeClaims(pod.Namespace))
 	case says(knowledge.NoRoom):
 		f.Cause, f.Text = answer.InsufficientResources, "No node has room for what the pod requests: "+message
-		f.Fixes = []answer.Fix{kubectl.Inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), kubectl.EditTemplate(pod.Namespace, pod, "request less"+requested(pod, message)+", or add a node")}
+		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "request less"+requested(pod, message)+", or add a node"), kubectl.Inspect("see what each node has left", "kubectl describe nodes | grep -A8 'Allocated resources'")}
 	case says(knowledge.PortTaken):
 		f.Cause, f.Text = answer.NoMatchingNode, "No node has the host port free that the pod asks for: "+message
-		f.Fixes = []answer.Fix{kubectl.Inspect("see who has it", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`), kubectl.EditTemplate(pod.Namespace, pod, "do without hostPort (a Service needs none), or choose another")}
+		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "do without hostPort (a Service needs none), or choose another"), kubectl.Inspect("see which pods have which host port", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`)}
 	case says(knowledge.TopologySpread):
 		unspread(&f, pod, message)
 	case says(knowledge.Cordoned) && !says(knowledge.LabelsDiffer, knowledge.Tainted):
 		f.Cause, f.Text = answer.NoMatchingNode, "The nodes that could take the pod are cordoned, so no new pods are placed there: "+message
-		f.Fixes = []answer.Fix{kubectl.Inspect("see which", "kubectl get nodes"), {Text: "let pods be placed there again", Command: uncordon(around.Nodes), Risk: answer.Safe}}
+		f.Fixes = []answer.Fix{{Text: "let pods be placed on the cordoned nodes again", Command: uncordon(around.Nodes), Risk: answer.Safe}, kubectl.Inspect("see which nodes are cordoned", "kubectl get nodes")}
 	case says(knowledge.Tainted) && !says(knowledge.LabelsDiffer):
 		keptOut(&f, pod, around, message)
 	case says(knowledge.LabelsDiffer, knowledge.Tainted, knowledge.NodesDiffer):
 		if knowledge.AntiAffinity.In(message) && !asksForLabels(pod) {
 			f.Cause, f.Text = answer.NoMatchingNode, "The pod's podAntiAffinity keeps it from every node, because pods that it may not run beside are there: "+message
-			f.Fixes = []answer.Fix{kubectl.Inspect("see where the others run", kubectl.Command(pod.Namespace, "get pods -o wide")), kubectl.EditTemplate(pod.Namespace, pod, "add a node, run no more replicas than nodes, or make the rule preferred instead of required")}
+			f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "run no more replicas than nodes, add a node, or make the podAntiAffinity preferred instead of required"), kubectl.Inspect("see on which nodes the other pods run", kubectl.Command(pod.Namespace, "get pods -o wide"))}
 			break
 		}
 		asks, none := around.labelled(pod)
@@ -85,7 +85,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 			f.Text += none + ". The scheduler says: "
 		}
 		f.Text += message
-		f.Fixes = []answer.Fix{kubectl.Inspect("compare labels and taints", "kubectl get nodes --show-labels"), kubectl.EditTemplate(pod.Namespace, pod, "correct nodeSelector, affinity or tolerations, or label a node")}
+		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "correct the pod's nodeSelector, affinity or tolerations, or label a node"), kubectl.Inspect("see the labels of all nodes", "kubectl get nodes --show-labels")}
 	default:
 		return unknown(fmt.Sprintf("No node can take the pod: %s", message), "The scheduler's words fit no cause that is known here.", describe(pod))
 	}

@@ -81,8 +81,8 @@ func selectorFinding(service *v1.Service, pods []v1.Pod, others []v1.Service) an
 	}
 	f.Text += nearestPod(service, pods)
 	f.Fixes = []answer.Fix{
-		{Text: "compare the labels of the pods", Command: kubectl.Command(service.Namespace, "get pods --show-labels"), Risk: answer.Inspect},
-		{Text: "correct the selector of the Service, or the labels of the pods' template", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
+		{Text: fmt.Sprintf("correct the selector of Service %s, or the labels of the pods' template", service.Name), Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
+		{Text: "see the labels of all pods of the namespace", Command: kubectl.Command(service.Namespace, "get pods --show-labels"), Risk: answer.Inspect},
 	}
 	return f
 }
@@ -205,7 +205,7 @@ func portFinding(service *v1.Service, pods, candidates []v1.Pod, others []v1.Ser
 			f.Text += "; they declare " + strings.Join(declared, ", ")
 		}
 		f.Text += "."
-		f.Fixes = []answer.Fix{{Text: "correct targetPort", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe}}
+		f.Fixes = []answer.Fix{{Text: fmt.Sprintf("correct targetPort of the Service's port %d", port.Port), Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe}}
 		for i := range pods {
 			j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID && a.Listening != nil })
 			if j < 0 {

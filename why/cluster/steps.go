@@ -34,8 +34,8 @@ func Steps(pod *v1.Pod, a *answer.Answer, own answer.Hop, since time.Time) []ans
 	case cause == answer.ConfigChanged && change != nil && change.Name != "":
 		object := shell.Words(strings.ToLower(change.Object), change.Name)
 		return []answer.Fix{
-			kubectl.Inspect("see what it is now", kubectl.Command(pod.Namespace, "get %s -o yaml", object)),
-			{Text: "put back what was there before, if the change was not meant", Command: kubectl.Command(pod.Namespace, "edit %s", object), Risk: answer.Restarts},
+			{Text: fmt.Sprintf("put back what %s %s had before, if the change was not meant", change.Object, change.Name), Command: kubectl.Command(pod.Namespace, "edit %s", object), Risk: answer.Restarts},
+			kubectl.Inspect("see what it has now, and who changed it when", kubectl.Command(pod.Namespace, "get %s -o yaml --show-managed-fields", object)),
 		}
 	case cause == answer.CPUThrottled:
 		more := kubectl.EditTemplate(pod.Namespace, pod, "raise the CPU limit of container "+container.Name+", or have it do less")

@@ -44,7 +44,7 @@ func TestSteps(t *testing.T) {
 		"a Job's, which may fail":   {pod("Job"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- sh -c 'grep -s . /proc/[0-9]*/task/*/comm /proc/[0-9]*/task/*/wchan'"}},
 		"a JVM":                     {pod("Job", "/usr/bin/java", "-jar", "x.jar"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- sh -c 'kill -3 1' && kubectl -n shop logs db-0 -c db --tail=300"}},
 		"a JVM below a shell":       {pod("Job", "sh", "-c", "java -jar x.jar"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- sh -c 'grep -s . /proc/[0-9]*/task/*/comm /proc/[0-9]*/task/*/wchan'"}},
-		"what it reads was changed": {pod("StatefulSet"), changed, answer.ConfigChanged, []string{"kubectl -n shop get secret keys -o yaml", "kubectl -n shop edit secret keys"}},
+		"what it reads was changed": {pod("StatefulSet"), changed, answer.ConfigChanged, []string{"kubectl -n shop edit secret keys", "kubectl -n shop get secret keys -o yaml --show-managed-fields"}},
 		"it is at work":             {pod("StatefulSet"), listens, answer.AppOverloaded, []string{"kubectl -n shop exec db-0 -c db -- top -b -n 1"}},
 		"nothing is known to do":    {pod("StatefulSet"), listens, answer.DependencyDown, nil},
 		"a Job's pod whose disk":    {pod("Job"), answer.Answer{Complaints: []answer.Complaint{{Container: "log", Text: "No space left on device", Cause: answer.DiskFull}}}, answer.DiskFull, []string{"kubectl -n shop exec db-0 -c log -- df -h"}},

@@ -239,7 +239,7 @@ func TestPendingRequests(t *testing.T) {
 	}
 	pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: "0/2 nodes are available: 1 Insufficient cpu, 2 Insufficient memory."}}
 	a := Unscheduled(pod, Around{}, dawn)
-	if f := a.Verdicts[0].Fixes; len(f) != 2 || f[1].Text != "request less than 1 cpu and 6Gi memory, or add a node" {
+	if f := a.Verdicts[0].Fixes; len(f) != 2 || f[0].Text != "request less than 1 cpu and 6Gi memory, or add a node" {
 		t.Errorf("%+v", f)
 	}
 }

@@ -25,10 +25,6 @@ const (
 	Seen
 )
 
-func (s Support) String() string {
-	return []string{"refuted", "possible", "likely", "strong", "seen"}[s]
-}
-
 // Rel is what an edge says of its ends.
 type Rel string
 

@@ -92,8 +92,7 @@ func EditTemplateCommand(namespace string, pod *v1.Pod) string {
 	case pod == nil:
 		return ""
 	case Workload(pod) == "":
-		file := pod.Name + ".yaml"
-		return Command(namespace, "get pod %[1]s -o yaml >%[2]s   # change it there, then: kubectl replace --force -f %[2]s", pod.Name, file)
+		return Command(namespace, "get pod %[1]s -o yaml >%[2]s && vi %[2]s && kubectl replace --force -f %[2]s", pod.Name, pod.Name+".yaml")
 	case Editable(pod) == "":
 		return ""
 	}

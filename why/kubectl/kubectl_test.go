@@ -19,7 +19,7 @@ func TestEditTemplate(t *testing.T) {
 	}{
 		{owned("StatefulSet", "db"), "raise it", "kubectl -n shop edit statefulset/db"},
 		{owned("Job", "import"), "raise it (in a new Job: the template of job/import cannot be changed)", ""},
-		{&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, "raise it", "kubectl -n shop get pod web -o yaml >web.yaml   # change it there, then: kubectl replace --force -f web.yaml"},
+		{&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, "raise it", "kubectl -n shop get pod web -o yaml >web.yaml && vi web.yaml && kubectl replace --force -f web.yaml"},
 		{nil, "raise it", ""},
 	} {
 		if f := EditTemplate("shop", tt.pod, "raise it"); f.Text != tt.text || f.Command != tt.command {

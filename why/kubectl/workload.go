@@ -1,6 +1,7 @@
 package kubectl
 
 import (
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -25,6 +26,38 @@ func Editable(pod *v1.Pod) string {
 		return workload
 	}
 	return ""
+}
+
+// Restart returns the command that has the pods of a pod's workload started again, or a bare pod made anew as it is. Empty
+// for a Job's, which may count that as a failure, and where the pod is not known.
+func Restart(namespace string, pod *v1.Pod) string {
+	switch {
+	case pod == nil:
+		return ""
+	case Workload(pod) == "":
+		return Command(namespace, "get pod %s -o yaml | kubectl replace --force -f -", pod.Name)
+	case slices.Contains(restartable, strings.SplitN(Workload(pod), "/", 2)[0]):
+		return Command(namespace, "rollout restart %s", Workload(pod))
+	case strings.HasPrefix(Workload(pod), "job/"), strings.HasPrefix(Workload(pod), "cronjob/"):
+		return ""
+	}
+	return Command(namespace, "delete pod %s", pod.Name)
+}
+
+// restartable are the kinds that kubectl rollout restart takes.
+var restartable = []string{"deployment", "statefulset", "daemonset"}
+
+// SetMemory returns the command that sets the memory limit of a container in its pod's template; empty where the template
+// cannot be changed so: of a Job, of a bare pod, of an init container.
+func SetMemory(namespace string, pod *v1.Pod, container, limit string) string {
+	workload := ""
+	if pod != nil && limit != "" && slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return c.Name == container }) {
+		workload = Editable(pod)
+	}
+	if kind, _, _ := strings.Cut(workload, "/"); !slices.Contains([]string{"deployment", "statefulset", "daemonset", "replicaset"}, kind) {
+		return ""
+	}
+	return Command(namespace, "set resources %s -c %s --limits=memory=%s", workload, container, limit)
 }
 
 // Related says whether two pods come from one workload.

@@ -1,0 +1,123 @@
+package corpus
+
+import (
+	"fmt"
+	"strings"
+
+	"whylet.dev/whylet/why/answer"
+)
+
+// CheckSteps returns what is wrong with what people are told to do about a verdict: more than three steps, two alike, a
+// risk that is not that of the command, or, where the cause is known, nothing but a look to begin with. Cause and rule of
+// the last are in mayLook, with why.
+func CheckSteps(v answer.Verdict, mayLook map[string]string) (faults []string) {
+	steps := v.Steps()
+	if len(steps) > 3 {
+		faults = append(faults, fmt.Sprintf("%d steps", len(steps)))
+	}
+	seen := map[string]bool{}
+	for _, s := range steps {
+		if seen[s.Text] {
+			faults = append(faults, fmt.Sprintf("%q twice", s.Text))
+		}
+		seen[s.Text] = true
+		if changes := changesAny(s.Command); s.Command != "" && changes != (s.Risk != answer.Inspect) {
+			faults = append(faults, fmt.Sprintf("%q is called %s, and its command is: %s", s.Text, s.Risk, s.Command))
+		}
+	}
+	if key := string(v.Cause) + " " + v.Rule; len(steps) > 0 && steps[0].Risk == answer.Inspect && v.Cause != answer.CauseUnknown && v.Cause != answer.None && mayLook[strings.TrimSpace(key)] == "" {
+		faults = append(faults, fmt.Sprintf("%q only looks, though the cause is known: %s", steps[0].Text, key))
+	}
+	return faults
+}
+
+// looking are kubectl's commands that change nothing, or nothing that lasts.
+var looking = []string{"get", "describe", "logs", "top", "why", "exec", "run", "events", "auth", "rollout history", "cluster-info", "version", "api-resources"}
+
+// changesAny reports whether a command line changes something, by the verbs of its kubectl and sysctl.
+func changesAny(command string) bool {
+	for _, words := range simpleCommands(command) {
+		switch words[0] {
+		case "kill":
+			return true
+		case "sysctl":
+			if len(words) > 1 && words[1] == "-w" {
+				return true
+			}
+		case "kubectl":
+			if changesByKubectl(words[1:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// changesByKubectl is the same of the arguments of one kubectl.
+func changesByKubectl(args []string) bool {
+	for i := 0; i < len(args); i++ {
+		switch verb := args[i]; {
+		case verb == "-n":
+			i++
+		case strings.HasPrefix(verb, "-"):
+		case verb == "exec":
+			line := strings.Join(args[i:], " ")
+			return strings.Contains(line, "quitquitquit")
+		default:
+			if verb == "rollout" && i+1 < len(args) {
+				verb += " " + args[i+1]
+			}
+			for _, look := range looking {
+				if verb == look {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// simpleCommands splits a command line as a shell does: at blanks outside quotes, and into several
+// at pipes, semicolons and &&. Redirections and comments are left out.
+func simpleCommands(text string) (all [][]string) {
+	var words []string
+	var word strings.Builder
+	begun, quoted := false, rune(0)
+	end := func() {
+		if begun && !strings.HasPrefix(word.String(), ">") && !strings.HasPrefix(word.String(), "2>") {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		begun = false
+	}
+	next := func() {
+		end()
+		if len(words) > 0 {
+			all = append(all, words)
+		}
+		words = nil
+	}
+	for _, r := range text {
+		switch {
+		case quoted != 0 && r == quoted:
+			quoted = 0
+		case quoted != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quoted, begun = r, true
+		case r == '#' && !begun:
+			next()
+			return all
+		case r == '|' || r == ';' || r == '&':
+			next()
+		case r == ' ' || r == '\n':
+			end()
+		default:
+			begun = true
+			word.WriteRune(r)
+		}
+	}
+	next()
+	return all
+}
