@@ -143,6 +143,9 @@ func probeSaysWhere(p *probing) *finding {
 	f := &finding{cause: answer.AppListensElse, weight: strong, chain: p.chain()}
 	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the application listen on all addresses (0.0.0.0 or ::) and on port %d, or correct %s", p.port(), p.field("port")))}
 	at, lines := p.run.Said(time.Time{}) // also before the attempts failed: it is said once, at the start
+	if at == nil && p.run.Exit != nil {
+		lines = fact.Of[fact.Exited](p.run.Exit).LastLines
+	}
 	for _, line := range slices.Backward(lines) {
 		if port := knowledge.OnLoopback.Slots(line)["port"]; port == fmt.Sprint(p.port()) {
 			f.chain = p.chain(at)
@@ -169,6 +172,12 @@ func probeSaysWhere(p *probing) *finding {
 		f.cause, f.weight, f.chain = answer.ProbeWrongPort, fair, p.chain(at)
 		f.text = fmt.Sprintf("%s asks on port %d, which container %s does not declare and where it has never been answered; by its log it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set %s to %d", p.field("port"), port))}
+		return f
+	}
+	if port, line := p.listensElsewhere(lines); port > 0 {
+		f.weight, f.chain = fair, p.chain(at)
+		f.text = fmt.Sprintf("%s asks on port %d, where container %s has never been answered; by its log it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set containerPort and %s to %d, and targetPort of its Services; or have the application listen on port %d", p.field("port"), port, p.port()))}
 		return f
 	}
 	if len(p.of.Command) > 0 && slices.Contains(listensNever, path.Base(p.of.Command[0])) && (p.isAlone() || p.firstOfPod()) {
@@ -201,6 +210,29 @@ func (p *probing) loggedPort(lines []string) (port int, line string) {
 		if declares(p.of, n) {
 			port, line = n, l
 		}
+	}
+	return port, line
+}
+
+// besideThat fits words of a port that a server opens beside that of its work.
+var besideThat = regexp.MustCompile(`(?i)metrics|prometheus|admin|health|management|debug|pprof|actuator|monitor|telemetry|cluster|gossip|peer|grpc`)
+
+// listensElsewhere is the only port on which the container logs that it listens, where the probe asks on another that
+// nothing but its declared ports names.
+func (p *probing) listensElsewhere(lines []string) (port int, line string) {
+	if !p.isAlone() || namesPort(p.of, p.port()) {
+		return 0, ""
+	}
+	for _, l := range lines {
+		m := listensOn.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil || n == p.port() || besideThat.MatchString(l) || port != 0 && n != port {
+			return 0, ""
+		}
+		port, line = n, l
 	}
 	return port, line
 }

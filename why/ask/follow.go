@@ -215,6 +215,7 @@ func (f *follower) explore(ctx context.Context, pod *v1.Pod, a *answer.Answer, v
 	n.letDown(a, n.v, called)
 	n.jobs(ctx)
 	n.members(ctx)
+	n.resolvers(ctx)
 	said, open := places(n.asker, a, n.v, called)
 	for _, some := range [][]place{said, open} {
 		for _, p := range some {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,8 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/graph"
 	"whylet.dev/whylet/why/netpol"
 )
 
@@ -293,6 +296,22 @@ func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i i
 	f.unsure(ctx, &a.Verdicts[i])
 	cluster.Share(a, i, hops, "")
 	return true
+}
+
+// resolvers leads on from a pod whose names no server resolves to the servers of its cluster, where these are not well.
+func (n *visit) resolvers(ctx context.Context) {
+	at := slices.IndexFunc(n.said, knowledge.NoDNS.In)
+	if at < 0 || n.pod.Spec.HostNetwork {
+		return
+	}
+	_, service := n.nameServers(ctx, n.pod, cluster.NameServerIn(n.said[at]))
+	if service == nil {
+		return
+	}
+	by := answer.Reach{Place: service.Name, How: answer.ReachSaid, Text: n.said[at], Said: n.said[at]}
+	w := n.behind(ctx, place{Reach: by, host: service.Name, service: service, asker: n.asker}, service)
+	w.says(func(h *answer.Hop) { h.By = cluster.AsksNames(n.v.Container, n.said[at]) })
+	n.leads(w, graph.Needs, graph.Strong, graph.Log)
 }
 
 // existsBy reports whether the name that words are about is a Service's.

@@ -106,7 +106,7 @@ func Says(line string, state knowledge.State) bool {
 var source = regexp.MustCompile(`(^|[\s"'(\[{<,=:])(?:\.\./|/)?[\w.@-]+(?:/[\w.@-]+)*\.(?:go|py|m?js|ts|rb|java|kt|scala|php|cpp|cc?|h|hpp|rs|cs|exs?|erl|lua|cfg|conf|cnf|ini|ya?ml|json|xml|toml|properties|log|txt):\d+\b`)
 
 // quotes are what may stand between a host and its port, and what only looks like one.
-var quotes = strings.NewReplacer("`:`", ":", "`", "", "lookup address information", "", "lookup SRV records", "lookup", "lookup for host", "lookup", "lookup failed for", "lookup", "lookup failure for:", "lookup", "dns:", "", "/<unresolved>:", ":")
+var quotes = strings.NewReplacer("`:`", ":", "`", "", "lookup address information", "", "lookup SRV records", "lookup", "lookup for host", "lookup", "lookup failed for", "lookup", "lookup failed:", "", "lookup failure for:", "lookup", "dns:", "", "/<unresolved>:", ":")
 
 // addresses are the forms in which Java, Python and others have a host and its port, and nc has both names;
 // of a connection only where it leads.
