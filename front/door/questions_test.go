@@ -156,7 +156,7 @@ func TestQuestions(t *testing.T) {
 	}
 	everything, err := as(t, w, "root", "").All(t.Context())
 	if err != nil || len(everything) != 3 {
-		t.Errorf("%v %d answers", err, len(everything))
+		t.Errorf("%v %d answers:\n%s", err, len(everything), answer.Overview(everything, answer.Style{Wide: true}))
 	}
 }
 

@@ -107,7 +107,8 @@ func unspread(f *answer.Verdict, pod *v1.Pod, message string) {
 		f.Text = fmt.Sprintf("The pod has to be spread over %s (topologySpreadConstraints), and the nodes that could take it lack that label: %s", over, message)
 		f.Fixes = []answer.Fix{
 			kubectl.Inspect("see which nodes have the label", kubectl.Command("", "get nodes -L %s", strings.Join(keys, ","))),
-			{Text: "label the nodes with their " + over, Risk: answer.Safe}, soften,
+			{Text: "label the nodes with their " + over, Risk: answer.Safe},
+			soften,
 		}
 		return
 	}
