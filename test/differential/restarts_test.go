@@ -114,7 +114,7 @@ var law4 = scenario{
 	differs: []expected{
 		{key: "phase", real: "Pending → Running → Succeeded", ours: "Pending → Running", why: killedAgain},
 		{key: "container c at last", real: `terminated Completed\(0\), .*`, ours: "running, .* restarts [45]", why: killedAgain},
-		{key: `condition \w+( message)?`, real: `.*(PodCompleted|False)|containers with unready status: \[c\]`, ours: "True|False → True|", why: killedAgain},
+		{key: `condition \w+( message)?`, real: `.*(PodCompleted|False|PodSandboxNotReady)|containers with unready status: \[c\]|pod sandbox is not ready`, ours: "True|False( PodSandboxNotReady)? → True|", why: killedAgain},
 		{key: `container c #\d`, real: ".*", ours: ".*", why: killedAgain},
 		{key: "event .*", real: "(said)?", ours: "(said)?", why: killedAgain, sometimes: true},
 	},
