@@ -36,11 +36,11 @@ func Dial(ctx context.Context, endpoint string, log *slog.Logger) (*Client, erro
 	if err := containers.Knock(ctx, endpoint); err != nil {
 		return nil, err
 	}
-	r, err := remote.NewRemoteRuntimeService(ctx, endpoint, callTimeout, nil, false)
+	r, err := remote.NewRemoteRuntimeServiceBuilder().WithEndpoint(endpoint).WithConnectionTimeout(callTimeout).WithTracerProvider(nil).Build(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("container runtime at %s does not answer: %w", endpoint, err)
 	}
-	i, err := remote.NewRemoteImageService(ctx, endpoint, callTimeout, nil, false)
+	i, err := remote.NewRemoteImageServiceBuilder().WithEndpoint(endpoint).WithConnectionTimeout(callTimeout).WithTracerProvider(nil).Build(ctx)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("image service at %s does not answer: %w", endpoint, err), r.Close(ctx))
 	}

@@ -50,7 +50,7 @@ func Dial(ctx context.Context, endpoint string) (*Client, error) {
 	if err := Knock(ctx, endpoint); err != nil {
 		return nil, err
 	}
-	r, err := remote.NewRemoteRuntimeService(ctx, endpoint, callTimeout, nil, false)
+	r, err := remote.NewRemoteRuntimeServiceBuilder().WithEndpoint(endpoint).WithConnectionTimeout(callTimeout).WithTracerProvider(nil).Build(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("container runtime at %s does not answer: %w", endpoint, err)
 	}
