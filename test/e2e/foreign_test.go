@@ -140,7 +140,7 @@ func (f *foreign) connect(ctx context.Context, use func(internalapi.RuntimeServi
 	if _, err := os.Stat(f.socket()); err != nil {
 		return err
 	}
-	service, err := remote.NewRemoteRuntimeService(ctx, f.endpoint(), time.Minute, nil, false)
+	service, err := remote.NewRemoteRuntimeServiceBuilder().WithEndpoint(f.endpoint()).WithConnectionTimeout(time.Minute).WithTracerProvider(nil).Build(ctx)
 	if err != nil {
 		return err
 	}
