@@ -15,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
+
+	"whylet.dev/whylet/node/object"
 )
 
 // A write without an answer keeps the events of one pod waiting, and nobody else's.
@@ -59,6 +62,19 @@ func TestRecorderQueues(t *testing.T) {
 		own := slices.DeleteFunc(posted, func(s string) bool { return !strings.HasPrefix(s, "stalled") })
 		if !slices.Equal(own, []string{"stalled Pulled", "stalled Started"}) {
 			t.Errorf("posted in the order %q", own)
+		}
+	})
+}
+
+// The events of registration are posted before there is a Node object, and nothing waits for it.
+func TestNodeEventDoesNotWaitForRegistration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		posted := record.NewFakeRecorder(1)
+		r := reports{own: object.NewOwn(t.Context()), recorder: posted}
+		began := time.Now()
+		r.nodeEvent("vm")(object.Event{Type: v1.EventTypeNormal, Reason: "NodeHasNoDiskPressure"})
+		if waited := time.Since(began); waited > 0 || len(posted.Events) != 1 {
+			t.Errorf("%d events after %s", len(posted.Events), waited)
 		}
 	})
 }

@@ -72,12 +72,12 @@ func newRecorder(ctx context.Context, g ground, closing *closers) record.EventRe
 	return r
 }
 
-// nodeEvent records an event about the node. Until the Node object is known, its name
-// stands for its UID: kubectl describe looks for both.
+// nodeEvent records an event about the node. Until the node is registered, its name stands for its
+// UID: kubectl describe looks for both. It does not wait for that, as registration itself posts events.
 func (r reports) nodeEvent(name string) func(object.Event) {
 	return func(e object.Event) {
 		ref := &v1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: name, UID: types.UID(name)}
-		if node, err := r.own.Get(name); err == nil && node.UID != "" {
+		if node := r.own.Node(); node != nil && node.UID != "" {
 			ref.UID = node.UID
 		}
 		r.recorder.Event(ref, e.Type, e.Reason, e.Message)
