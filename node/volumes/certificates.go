@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
+	certinformersv1 "k8s.io/client-go/informers/certificates/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/kubelet/clustertrustbundle"
@@ -130,15 +131,43 @@ func (c *certificates) issuingManager(start bool) podcertificate.Manager {
 	// The node authorizer demands these selectors.
 	requests := filtered(client, "spec.nodeName", name)
 	nodes := filtered(client, metav1.ObjectNameField, name)
+	informer := tombstoneless{requests.Certificates().V1().PodCertificateRequests()}
 	manager := podcertificate.NewIssuingManager(client, certified{c.m}, recorder{c.m.cfg.Event},
-		requests.Certificates().V1().PodCertificateRequests(), nodes.Core().V1().Nodes(), types.NodeName(name), clock.RealClock{})
+		informer, nodes.Core().V1().Nodes(), types.NodeName(name), clock.RealClock{})
 	// An informer refuses handlers only when it has ended.
-	_, _ = requests.Certificates().V1().PodCertificateRequests().Informer().AddEventHandler(onChange(c.answered))
+	_, _ = informer.Informer().AddEventHandler(onChange(c.answered))
 	requests.Start(c.ctx.Done())
 	nodes.Start(c.ctx.Done())
 	go manager.Run(c.ctx)
 	c.issuer = manager
 	return manager
+}
+
+// tombstoneless is an informer whose handlers get the request itself when a relist
+// shows that it is gone. Kubelet's manager panics on a tombstone.
+type tombstoneless struct {
+	certinformersv1.PodCertificateRequestInformer
+}
+
+func (t tombstoneless) Informer() cache.SharedIndexInformer {
+	return unwrappingInformer{t.PodCertificateRequestInformer.Informer()}
+}
+
+type unwrappingInformer struct{ cache.SharedIndexInformer }
+
+func (i unwrappingInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return i.SharedIndexInformer.AddEventHandler(unwrappingHandler{h})
+}
+
+type unwrappingHandler struct{ cache.ResourceEventHandler }
+
+func (h unwrappingHandler) OnDelete(object any) {
+	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = tombstone.Obj
+	}
+	if request, ok := object.(*certificatesv1.PodCertificateRequest); ok {
+		h.ResourceEventHandler.OnDelete(request)
+	}
 }
 
 // answered wakes the pod whose request the signer decided.

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	clienttesting "k8s.io/client-go/testing"
 )
 
@@ -152,5 +154,34 @@ func TestPodCertificates(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(n.path(pod, "id"), "bundle.pem")); err != nil {
 		t.Errorf("the certificate went with the agent: %v", err)
 	}
+	n.tearDown(pod.UID)
+}
+
+// A relist may show that requests are gone of which the watch missed the removal.
+func TestPodCertificatesSurviveARelist(t *testing.T) {
+	old := &certificatesv1.PodCertificateRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "old"}}
+	n := newNode(t, old, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "n1-uid"}},
+		&v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default", UID: "sa-uid"}})
+	first, opened := watch.NewFake(), make(chan struct{})
+	var watches atomic.Int32
+	n.client.PrependWatchReactor("podcertificaterequests", func(clienttesting.Action) (bool, watch.Interface, error) {
+		if watches.Add(1) > 1 {
+			return false, nil, nil
+		}
+		close(opened)
+		return true, first, nil
+	})
+	var by atomic.Pointer[signer]
+	by.Store(&signer{metav1.Condition{Type: certificatesv1.PodCertificateRequestConditionTypeIssued, Status: metav1.ConditionTrue}, authority(t, "pod")})
+	n.signedBy(&by)
+	n.certificates.issuingManager(true)
+	<-opened
+	if err := n.client.CertificatesV1().PodCertificateRequests(old.Namespace).Delete(t.Context(), old.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	first.Error(&metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonExpired, Code: http.StatusGone})
+	eventually(t, "the relist", func() bool { return watches.Load() > 1 })
+	pod := podCertificate()
+	eventually(t, "a mount", func() bool { return n.SetUp(t.Context(), pod) == nil })
 	n.tearDown(pod.UID)
 }
