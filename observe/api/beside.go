@@ -193,11 +193,22 @@ func (k *kubeletPods) tell(pod *v1.Pod) {
 	switch {
 	case k.ended[pod.UID]:
 	case was == nil:
+		k.replace(pod)
 		k.known[pod.UID] = pod
 		k.send(watch.Added, pod)
 	case !equal(was, pod):
 		k.known[pod.UID] = pod
 		k.send(watch.Modified, pod)
+	}
+}
+
+// replace sends that an earlier pod of the same name is gone: an informer knows pods by
+// name, and would drop the new one when the old one is deleted after it.
+func (k *kubeletPods) replace(pod *v1.Pod) {
+	for uid, was := range k.known {
+		if was.Namespace == pod.Namespace && was.Name == pod.Name {
+			k.gone(uid)
+		}
 	}
 }
 

@@ -202,6 +202,28 @@ func TestTheAPIServerStandsIn(t *testing.T) {
 	w.until("own", "SpecSeen")
 }
 
+// An informer knows pods by name: the old pod has to be deleted before the new one is added.
+func TestAPodIsMadeAgain(t *testing.T) {
+	k := &aKubelet{pods: map[string]*v1.Pod{}, streamed: make(chan *v1alpha1.WatchPodsEvent)}
+	k.set("db-0", func(*v1.Pod) {})
+	socket := filepath.Join(t.TempDir(), "pods-api.sock")
+	serve(t, socket, k)
+	s, err := openKubelet(t.Context(), socket, "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.run(20 * time.Millisecond)
+	t.Cleanup(s.Stop)
+	k.set("db-0", nil)
+	k.set("db-0", func(p *v1.Pod) { p.UID = "v" })
+	for _, want := range []string{"DELETED u", "ADDED v"} {
+		event := <-s.ResultChan()
+		if got := string(event.Type) + " " + string(event.Object.(*v1.Pod).UID); got != want {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	}
+}
+
 // refusing is a kubelet that has not begun.
 type refusing struct {
 	v1alpha1.UnimplementedPodsServer
