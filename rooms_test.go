@@ -110,7 +110,7 @@ var rooms = []room{
 	{dir: "observe/runtime", imports: []string{
 		"github.com/containerd/containerd/api", "golang.org/x/sys", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "k8s.io/cri-api", module + "evidence", module + "fact",
 	}},
-	{dir: "observe/kubelet", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "observe/journald", module + "observe/reported", module + "probe"}},
+	{dir: "observe/kubelet", imports: []string{"golang.org/x/sys/unix", "k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "observe/journald", module + "observe/reported", module + "probe"}},
 	{dir: "observe/journald", imports: []string{"github.com/klauspost/compress"}},
 	{dir: "cmd/whylet-observe", imports: []string{"github.com/spf13/cobra", "k8s.io/klog/v2", module + "front/uplink", module + "health", module + "journal", module + "observe", module + "why"}},
 	{dir: "front/link", imports: []string{"google.golang.org/grpc", "k8s.io/apimachinery/pkg/types", module + "fact"}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -314,7 +315,7 @@ const statusLater = 2 * time.Second
 
 func (a *Agent) watch(ctx context.Context) {
 	w := api.Watch{
-		Client: a.api, Node: a.o.Node, Log: a.o.Log, Kubelet: podsSocket,
+		Client: a.api, Node: a.o.Node, Log: a.o.Log, Kubelet: dialPods,
 		Changed: func(pod *v1.Pod, gone bool) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
@@ -349,13 +350,13 @@ func (a *Agent) watch(ctx context.Context) {
 	})
 }
 
-// podsSocket is where this node's kubelet serves its pods, if it does; empty: there is no kubelet.
-func podsSocket() string {
+// dialPods connects to the pods API of the kubelet in this network namespace.
+func dialPods(ctx context.Context) (net.Conn, error) {
 	k, ok := kubelet.Find()
 	if !ok || !k.Here() {
-		return ""
+		return nil, errors.New("no kubelet runs in this network namespace")
 	}
-	return k.PodsSocket()
+	return k.DialPods(ctx)
 }
 
 // hasImage says whether a container runs on the node with an image of that name.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"net"
 	"slices"
 	"time"
 
@@ -44,8 +45,9 @@ type kubeletPods struct {
 
 // openKubelet reads the pods that a kubelet has. It fails if that serves no such API, is beginning, or is
 // not known to be the node's: it has none of its pods, or those of another.
-func openKubelet(ctx context.Context, socket, node string) (k *kubeletPods, err error) {
-	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostPods)))
+func openKubelet(ctx context.Context, dial func(context.Context) (net.Conn, error), node string) (k *kubeletPods, err error) {
+	dialer := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) })
+	conn, err := grpc.NewClient("passthrough:///kubelet", dialer, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostPods)))
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 	"log/slog"
-	"os"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -19,10 +19,10 @@ import (
 // API server. Whenever the one takes over from the other all pods are listed, so nothing is missed.
 type source struct {
 	server cache.ListerWatcherWithContext
-	// socket is where kubelet serves its pods; empty: nowhere.
-	socket func() string
-	node   string
-	log    *slog.Logger
+	// dial connects to kubelet's pods API.
+	dial func(context.Context) (net.Conn, error)
+	node string
+	log  *slog.Logger
 	// compare is how often what kubelet streams is compared with all its pods, again how often it is looked
 	// whether kubelet serves them, where it did not.
 	compare, again time.Duration
@@ -128,11 +128,7 @@ func (s *source) lookForKubelet(ctx context.Context, w watch.Interface) {
 
 // kubelet opens that of the node; nil if it does not serve its pods.
 func (s *source) kubelet(ctx context.Context) *kubeletPods {
-	socket := s.socket()
-	if _, err := os.Stat(socket); socket == "" || err != nil {
-		return nil
-	}
-	k, err := openKubelet(ctx, socket, s.node)
+	k, err := openKubelet(ctx, s.dial, s.node)
 	if err != nil {
 		s.log.Debug("kubelet does not serve its pods", "error", err)
 	}

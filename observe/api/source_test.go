@@ -111,6 +111,10 @@ func serve(t *testing.T, socket string, k v1alpha1.PodsServer) *grpc.Server {
 	return s
 }
 
+func dial(socket string) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "unix", socket) }
+}
+
 // watched runs a watch of a node's pods, with what it tells.
 type watched struct {
 	t     *testing.T
@@ -124,7 +128,7 @@ func watchBoth(t *testing.T, socket string) *watched {
 	w := &watched{t: t, asked: asked, facts: make(chan fact.Fact, 64)}
 	ctx, cancel := context.WithCancel(t.Context())
 	watch := Watch{
-		Client: c, Node: "n", Log: slog.New(slog.DiscardHandler), Changed: func(*v1.Pod, bool) {}, Kubelet: func() string { return socket },
+		Client: c, Node: "n", Log: slog.New(slog.DiscardHandler), Changed: func(*v1.Pod, bool) {}, Kubelet: dial(socket),
 		compare: 20 * time.Millisecond, again: 20 * time.Millisecond,
 	}
 	var run sync.WaitGroup
@@ -208,7 +212,7 @@ func TestAPodIsMadeAgain(t *testing.T) {
 	k.set("db-0", func(*v1.Pod) {})
 	socket := filepath.Join(t.TempDir(), "pods-api.sock")
 	serve(t, socket, k)
-	s, err := openKubelet(t.Context(), socket, "n")
+	s, err := openKubelet(t.Context(), dial(socket), "n")
 	if err != nil {
 		t.Fatal(err)
 	}

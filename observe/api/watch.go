@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -20,9 +21,9 @@ type Watch struct {
 	Client *Client
 	Node   string
 	Log    *slog.Logger
-	// Kubelet gives the socket at which the node's kubelet serves its pods, which are read there as long as it
-	// does; empty, or nil: at the API server.
-	Kubelet func() string
+	// Kubelet connects to the pods API of the node's kubelet. As long as it fails, or if it is nil, pods are read
+	// from the API server.
+	Kubelet func(context.Context) (net.Conn, error)
 	// Changed hears of each pod as it is now, after its facts; gone is set when the
 	// API server has it no more.
 	Changed func(pod *v1.Pod, gone bool)
@@ -41,7 +42,7 @@ func (w Watch) Run(ctx context.Context, emit func(fact.Fact)) error {
 		func(o *metav1.ListOptions) { o.FieldSelector = selector })
 	lists := cache.ListerWatcher(server)
 	if w.Kubelet != nil {
-		both := &source{server: cache.ToListerWatcherWithContext(server), socket: w.Kubelet, node: w.Node, log: w.Log, compare: cmp.Or(w.compare, compareEvery), again: cmp.Or(w.again, lookAgain)}
+		both := &source{server: cache.ToListerWatcherWithContext(server), dial: w.Kubelet, node: w.Node, log: w.Log, compare: cmp.Or(w.compare, compareEvery), again: cmp.Or(w.again, lookAgain)}
 		lists = both.listerWatcher(ctx)
 	}
 	tell := func(old, pod *v1.Pod) {

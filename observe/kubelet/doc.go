@@ -5,5 +5,6 @@
 //	find.go      its process, its verbosity, where its log goes
 //	klog.go      records of a log, as text and as JSON
 //	lines.go     what a record says of a pod
+//	pods.go      the connection to its pods API
 //	follow.go    follows a log file, or systemd's journal
 package kubelet

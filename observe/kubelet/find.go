@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,16 +33,19 @@ type Process struct {
 	Root string
 	// Unit is the systemd unit that it is part of; empty where it is of none.
 	Unit string
+	// InPod is whether it runs in a pod: anybody may run a program of that name there.
+	InPod bool
 }
 
-// Find looks for a kubelet. One in this process's own network namespace is this node's;
-// of others the first is taken.
+// Find looks for a kubelet. It prefers one outside of pods, then one in this process's own
+// network namespace, then the first.
 func Find() (Process, bool) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return Process{}, false
 	}
 	var found Process
+	best := 0
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -51,11 +55,17 @@ func Find() (Process, bool) {
 		if !ok {
 			continue
 		}
-		here := p.Here()
-		if found.PID == 0 || here {
-			found = p
+		rank := 1
+		if !p.InPod {
+			rank += 2
 		}
-		if here {
+		if p.Here() {
+			rank++
+		}
+		if rank > best {
+			found, best = p, rank
+		}
+		if rank == 4 {
 			break
 		}
 	}
@@ -177,7 +187,7 @@ func Look(pid int) (Process, bool) {
 	}
 	p := Process{PID: pid, Args: args, Verbosity: verbosity(args), Root: dir + "/root", Log: logOf(dir), began: of.Began, Started: of.Start()}
 	if groups, err := os.ReadFile(dir + "/cgroup"); err == nil {
-		p.Unit = unitOf(string(groups))
+		p.Unit, p.InPod = unitOf(string(groups)), podCgroup.Match(groups)
 	}
 	if p.Log == Journal && p.Unit == "" {
 		p.Log = "" // a socket of somebody else's
@@ -222,10 +232,8 @@ func (p Process) Dir() string {
 	return "/var/lib/kubelet"
 }
 
-// PodsSocket is where it serves its pods, as this process can reach it, if it has the pods API (pkg/kubelet/apis/pods).
-func (p Process) PodsSocket() string {
-	return filepath.Join(p.Root, p.Dir(), "pods-api", "pods-api.sock")
-}
+// podCgroup matches the cgroups of pods, also as a process in another pod sees them: ../../podUID/….
+var podCgroup = regexp.MustCompile(`/(kubepods([.-][^/\n]*)?|pod[0-9a-f]{8}([-_]?[0-9a-f]{4}){3}[-_]?[0-9a-f]{12}|pod[0-9a-f]{32})(/|\n|$)`)
 
 // unitOf finds the unit in a process's cgroups: systemd gives each service one.
 func unitOf(groups string) string {
