@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
@@ -244,18 +245,19 @@ func alsoLeast(c *v1.Container) string {
 	return ""
 }
 
-// moreMemory is twice a limit; empty where there is none.
-func moreMemory(limit int64) string {
-	if limit <= 0 {
+// memoryQuantity returns bytes as a quantity of Kubernetes, rounded up; empty where there are none.
+func memoryQuantity(bytes int64) string {
+	if bytes <= 0 {
 		return ""
 	}
-	return prose.Size(2 * limit)
+	mebibytes := (bytes + 1<<20 - 1) >> 20
+	return resource.NewQuantity(mebibytes<<20, resource.BinarySI).String()
 }
 
-// raiseMemory returns the step that raises a container's memory limit: to twice as much, where a command can say so.
-func (h *inquiry) raiseMemory(container string, limit int64, text string) answer.Fix {
+// raiseMemory returns the step that raises a container's memory limit to some bytes, where a command can say so.
+func (h *inquiry) raiseMemory(container string, to int64, text string) answer.Fix {
 	f := h.limitsFix(text)
-	if more := kubectl.SetMemory(h.Pod.Namespace, h.Object, container, moreMemory(limit)); more != "" {
+	if more := kubectl.SetMemory(h.Pod.Namespace, h.Object, container, memoryQuantity(to)); more != "" {
 		f.Command = more
 	}
 	return f
@@ -271,14 +273,16 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	if o.Limit > 0 && peak >= o.Limit {
 		text = fmt.Sprintf("raise the memory limit of container %s above %s if it needs that much; a leak will reach any limit", run.Container, prose.Size(o.Limit))
 	}
+	raised := 2 * o.Limit
 	first, less := false, "have container "+run.Container+" use less: limit its caches, its heap or its number of workers"
 	if g, ok := heapOf(h.Spec(run.Container)); ok && o.Limit > 0 && float64(g.bytes) > besideHeap*float64(o.Limit) {
 		first, less = true, fmt.Sprintf("lower %s, to %s at most%s: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))), alsoLeast(h.Spec(run.Container)))
+		raised = max(raised, int64(float64(g.bytes)/besideHeap))
 		text = fmt.Sprintf("or raise the memory limit to %s at least, for a heap of that size", prose.Size(int64(float64(g.bytes)/besideHeap)))
 	} else if s, allows := roomier(h.Spec(run.Container), o.Limit); allows > 0 {
 		first, less = true, fmt.Sprintf("lower %s (%s), which allows more than that limit has beside all else: to %s at most", s.name, s.value, prose.Size(int64(besideHeap*float64(o.Limit))))
 	}
-	fixes := []answer.Fix{h.raiseMemory(run.Container, o.Limit, text), h.specFix(less)}
+	fixes := []answer.Fix{h.raiseMemory(run.Container, raised, text), h.specFix(less)}
 	if first {
 		slices.Reverse(fixes)
 	}

@@ -214,8 +214,12 @@ func (p *probing) loggedPort(lines []string) (port int, line string) {
 	return port, line
 }
 
-// besideThat fits words of a port that a server opens beside that of its work.
-var besideThat = regexp.MustCompile(`(?i)metrics|prometheus|admin|health|management|debug|pprof|actuator|monitor|telemetry|cluster|gossip|peer|grpc`)
+var (
+	// listensAt matches the log line of a server that listens on a port of all addresses, or of its own.
+	listensAt = regexp.MustCompile(`(?i)\b(?:listen(?:ing|s)?|serving|bound)\b[^\d]{0,60}?(?:(?:[\s"'=*\]]|0\.0\.0\.0|\blocalhost):|\bport[ =:]{0,2})(\d{2,5})\b(?:[^:.\d]|$)`)
+	// besideThat matches words about a port that a server opens beside that of its work.
+	besideThat = regexp.MustCompile(`(?i)metrics|prometheus|admin|health|management|debug|pprof|actuator|monitor|telemetry|cluster|gossip|peer|grpc|\b(?:rmi|jmx|jdwp)\b`)
+)
 
 // listensElsewhere is the only port on which the container logs that it listens, where the probe asks on another that
 // nothing but its declared ports names.
@@ -224,7 +228,7 @@ func (p *probing) listensElsewhere(lines []string) (port int, line string) {
 		return 0, ""
 	}
 	for _, l := range lines {
-		m := listensOn.FindStringSubmatch(l)
+		m := listensAt.FindStringSubmatch(l)
 		if m == nil {
 			continue
 		}

@@ -42,7 +42,7 @@ func imageUnauthorized(c notStarted) *finding {
 
 func imageUnreachable(c notStarted) *finding {
 	if c.says(knowledge.PullsLimited) {
-		return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled for now: its registry limits how much may be pulled"+colon(prose.Last(c.message, kept)),
+		return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: the rate limit of its registry is exceeded"+colon(prose.Last(c.message, kept)),
 			c.h.specFix("pull with credentials (imagePullSecrets): a registry allows those who log in more; or name a mirror in the image"), loadImage)
 	}
 	if c.reason != "RegistryUnavailable" && !c.says(knowledge.RegistryAway) {

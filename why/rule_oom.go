@@ -238,7 +238,7 @@ func (e ending) oom(record *fact.Fact) *finding {
 	}
 	o := oomRecord(fact.Of[fact.OOMKilled](record))
 	e.h.blameOOM(f, e.run, record)
-	if left := e.h.leftBehind(e.run); left.kill != nil {
+	if left := e.h.leftBehind(e.run); left.kill != nil && (f.cause == answer.MemoryLimit || f.cause == answer.MemoryLimitChild) {
 		f.cause, f.because = answer.ProbeCommandFailed, append(f.because, left.String())
 		f.fixes = e.h.endsWhatItStarts(left.container, left.kind, time.Second*time.Duration(max(1, fact.ProbeOf(e.spec, left.kind).TimeoutSeconds)))
 	}

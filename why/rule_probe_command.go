@@ -146,7 +146,7 @@ type leftovers struct {
 }
 
 func (l leftovers) String() string {
-	return fmt.Sprintf("Processes (%s) that the command of the %s probe of container %s starts outlive its timeout, which ends the command alone: each attempt leaves more of them, and they fill the container's memory.", prose.Brief(l.command, 40), kindWord(l.kind), l.container)
+	return fmt.Sprintf("The %[2]s probe of container %[3]s leaks processes (%[1]s): its timeout ends only the command, and not what that started. They fill the container's memory.", prose.Brief(l.command, 40), kindWord(l.kind), l.container)
 }
 
 // leftBehind returns what an exec probe left in the memory of a run, by the table of its first OOM kill: several
@@ -173,12 +173,28 @@ func (h *inquiry) leftBehind(run *history.Run) leftovers {
 			}
 		}
 		for _, task := range fact.Of[fact.OOMKilled](kill).Tasks {
-			if name, n := task.Command, count[task.Command]; n >= usual && n <= late+1 && name != own && strings.Contains(strings.Join(probe.Exec.Command, " "), name) {
+			if name, n := task.Command, count[task.Command]; n >= usual && n <= late+1 && name != own && runsProgram(probe.Exec.Command, name) {
 				return leftovers{run.Container, kind, name, n, kill}
 			}
 		}
 	}
 	return leftovers{}
+}
+
+// runsProgram reports whether a command runs a program of that name, which the kernel cuts after 15 bytes: itself, by a
+// shell, or by timeout.
+func runsProgram(command []string, name string) bool {
+	const before = `(?:^|\n|[;&|(]|\b(?:exec|then|do|else)\b|\btimeout(?:\s+-\S+)*(?:\s+[A-Z]+)?\s+\d[\d.]*[smhd]?)\s*(?:[\w./-]*/)?`
+	end := `(?:[\s;&|)]|$)`
+	if len(name) == 15 {
+		end = ""
+	}
+	program := regexp.MustCompile(before + regexp.QuoteMeta(name) + end)
+	text := strings.Join(command, " ")
+	if at := slices.IndexFunc(command, func(arg string) bool { return strings.HasPrefix(arg, "-") && strings.HasSuffix(arg, "c") }); at > 0 && at+1 < len(command) && slices.Contains(shells, path.Base(command[0])) {
+		text = command[0] + "\n" + command[at+1]
+	}
+	return program.MatchString(text)
 }
 
 // endsWhatItStarts is what to do about a probe's command that leaves processes behind.

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"errors"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -30,7 +31,9 @@ func TestRequests(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				_, _ = from.About(t.Context(), targets[0])
+				if _, err := from.About(t.Context(), targets[0]); err != nil && !errors.As(err, new(*ask.PartialError)) {
+					t.Errorf("%s, %s: %v", c.Scenario, by, err)
+				}
 				for _, fault := range count.Faults() {
 					t.Errorf("%s, %s: %s", c.Scenario, by, fault)
 				}

@@ -7,20 +7,12 @@ import (
 	"whylet.dev/whylet/why/answer"
 )
 
-// CheckSteps returns what is wrong with what people are told to do about a verdict: more than three steps, two alike, a
-// risk that is not that of the command, or, where the cause is known, nothing but a look to begin with. Cause and rule of
-// the last are in mayLook, with why.
+// CheckSteps returns what is wrong with what people are told to do about a verdict: a risk that is not that of the
+// command, or, where the cause is known, nothing but a look to begin with. Cause and rule of the last are in mayLook,
+// with why.
 func CheckSteps(v answer.Verdict, mayLook map[string]string) (faults []string) {
 	steps := v.Steps()
-	if len(steps) > 3 {
-		faults = append(faults, fmt.Sprintf("%d steps", len(steps)))
-	}
-	seen := map[string]bool{}
 	for _, s := range steps {
-		if seen[s.Text] {
-			faults = append(faults, fmt.Sprintf("%q twice", s.Text))
-		}
-		seen[s.Text] = true
 		if changes := changesAny(s.Command); s.Command != "" && changes != (s.Risk != answer.Inspect) {
 			faults = append(faults, fmt.Sprintf("%q is called %s, and its command is: %s", s.Text, s.Risk, s.Command))
 		}

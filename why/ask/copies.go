@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
@@ -60,7 +61,8 @@ func (n *visit) copies(ctx context.Context, p place, service *v1.Service) bool {
 
 // members leads on from a pod that lacks other members of its cluster to those of its own workload that are not well.
 func (n *visit) members(ctx context.Context) {
-	if !slices.ContainsFunc(n.said, cluster.LacksMembers) {
+	of := metav1.GetControllerOfNoCopy(n.pod)
+	if of == nil || of.Kind != "StatefulSet" || !slices.ContainsFunc(n.said, cluster.LacksMembers) {
 		return
 	}
 	pods, err := allOf[v1.Pod](ctx, n.question, n.pod.Namespace)
@@ -74,9 +76,11 @@ func (n *visit) members(ctx context.Context) {
 		}
 		w := n.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid}}, nil, m)
 		w.says(func(h *answer.Hop) {
-			h.By = fmt.Sprintf("%s/%s lacks other members of its cluster, and %s/%s is one", n.pod.Namespace, n.pod.Name, m.Namespace, m.Name)
+			h.By = fmt.Sprintf("%s/%s lacks members of its cluster, and member %s/%s is not well", n.pod.Namespace, n.pod.Name, m.Namespace, m.Name)
 		})
-		n.leads(w, graph.ReplicaOf, graph.Strong, graph.Log)
+		if n.explains(w.first) {
+			n.leads(w, graph.ReplicaOf, graph.Strong, graph.Log)
+		}
 	}
 }
 

@@ -17,13 +17,13 @@
 //	survey.go    what is wrong beside pods; snapshot.go, what one question reads; left.go,
 //	             pods that went lately
 //	api.go       what the API server shows, where nobody on a node can be asked
-//	follow.go    the graph of what explains a failure, and its root; whose.go, whose an
-//	             address or a name is; unseen.go, what is wrong with one that looks well
+//	follow.go    the graph of what explains a failure, and its root; visit.go, a look at one place or pod of it;
+//	             whose.go, whose an address or a name is; unseen.go, what is wrong with one that looks well
 //	own_service.go  a probe that asks by the Service of its own pod
-//	policy.go    the NetworkPolicies between a pod and what it asks
+//	policy.go    the NetworkPolicies between a pod and what it asks, and the servers of names
 //	places.go    where a pod asks, and who that is; waited.go, what keeps a Job from being done,
 //	             and what stands for several pods
-//	copies.go    who waits for those that are to have a copy of what it has
+//	copies.go    who waits for those that are to have a copy of what it has, or for members of its cluster
 //	forgot.go    who was started again and lacks what it had; undone.go, the Job that is waited for, or left something undone
 //	echo.go      whose log has the words of an error, or is about the same thing
 //	ordinal.go   who is asked and not made yet
@@ -35,7 +35,7 @@
 //	configmaps.go  the lines of ConfigMaps that the words of who is to blame are about
 //	workload.go  what stands for several pods
 //	service.go   Services and the pods behind them
-//	node.go      a node itself
+//	node.go      a node itself, and the pod of its network plugin
 //	behind.go    the facts behind an answer
 //	record.go    all that is known of a namespace, for a file
 //	heard.go     what the log of a Ready pod complains of, read with the rights of the asker

@@ -31,6 +31,7 @@ type place struct {
 	// where is what of the pod's configuration names it, named that as a sentence.
 	where, named string
 	service      *v1.Service // nil where it was not looked up yet, or is none
+	pod          *v1.Pod     // that its words call by its name; nil elsewhere
 	asker
 }
 
@@ -273,6 +274,7 @@ func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 				add(p.Name, 0, &services[i], text)
 			} else {
 				add(cmp.Or(p.Status.PodIP, p.Name), 0, nil, text)
+				all[len(all)-1].pod = p
 			}
 			break
 		}
@@ -320,11 +322,6 @@ func (f *follower) known(ctx context.Context, space, host string) (*v1.Service, 
 		}
 	}
 	switch n := len(parts); {
-	case n == 1: // what words call by the name of a pod that has no address yet
-		if pod, err := oneOf[v1.Pod](ctx, f.question, space, host); err == nil && pod.Status.PodIP == "" {
-			return nil, pod
-		}
-		return nil, nil
 	case n == 2:
 	case n == 3 && parts[2] != "svc", n > 3 && parts[3] == "svc":
 		space = parts[2]

@@ -308,6 +308,10 @@ func (n *visit) resolvers(ctx context.Context) {
 	if service == nil {
 		return
 	}
+	servers, err := allOf[v1.Pod](ctx, n.question, service.Namespace)
+	if err != nil || !cluster.Closed(service, cluster.Selected(service, servers)) {
+		return // a server that is Ready answers, whatever the others do
+	}
 	by := answer.Reach{Place: service.Name, How: answer.ReachSaid, Text: n.said[at], Said: n.said[at]}
 	w := n.behind(ctx, place{Reach: by, host: service.Name, service: service, asker: n.asker}, service)
 	w.says(func(h *answer.Hop) { h.By = cluster.AsksNames(n.v.Container, n.said[at]) })

@@ -141,7 +141,9 @@ func deployment(o *appsv1.Deployment) behind {
 
 func statefulSet(o *appsv1.StatefulSet) behind {
 	b := behind{Workload: cluster.Workload{Subject: subject("StatefulSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
-	if o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement { // which replaces pods that are not ready
+	rolling := o.Spec.UpdateStrategy.RollingUpdate
+	staged := rolling != nil && rolling.Partition != nil && *rolling.Partition > 0 // pods below it are to stay as they are
+	if o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && !staged {     // Parallel replaces pods that are not Ready
 		b.revision = o.Status.UpdateRevision
 	}
 	return b
@@ -189,7 +191,8 @@ func (q *question) cronJob(ctx context.Context, name string) ([]answer.Answer, e
 // missed tells of runs that a CronJob misses by the words of its controller, of the time since its newest job began (of
 // k8s.io/kubernetes pkg/controller/cronjob).
 func (q *question) missed(ctx context.Context, o *batchv1.CronJob, newest *batchv1.Job, a *answer.Answer) {
-	events := q.events(ctx, q.space, fields.Set{"involvedObject.uid": string(o.UID)})
+	newestFirst := func(a, b v1.Event) int { return b.LastTimestamp.Compare(a.LastTimestamp.Time) }
+	events := slices.SortedFunc(slices.Values(q.events(ctx, q.space, fields.Set{"involvedObject.uid": string(o.UID)})), newestFirst)
 	began := o.CreationTimestamp.Time
 	if newest != nil {
 		began = newest.CreationTimestamp.Time

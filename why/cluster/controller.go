@@ -190,6 +190,9 @@ var refusals = []struct {
 	},
 }
 
+// ofJobs words a refusal for a CronJob, of which the API server refuses the Jobs.
+var ofJobs = strings.NewReplacer("the pods' template", "spec.jobTemplate", "its pods", "its jobs", "only pods", "only jobs")
+
 // refusal says why the API server did not take a pod, where its words are known.
 func (w Workload) refusal() (answer.Verdict, bool) {
 	for _, r := range refusals {
@@ -203,6 +206,9 @@ func (w Workload) refusal() (answer.Verdict, bool) {
 		}
 		if w.Subject.Kind == "Job" && r.fix.Risk == answer.Restarts {
 			r.fix.Command = "" // a Job's template cannot be changed
+		}
+		if w.Subject.Kind == "CronJob" {
+			r.text, r.fix.Text = ofJobs.Replace(r.text), ofJobs.Replace(r.fix.Text)
 		}
 		return answer.Verdict{
 			Cause: r.cause, Rule: "refused-at-creation", Certainty: answer.Inferred,

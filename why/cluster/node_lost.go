@@ -50,7 +50,7 @@ func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a answer.Answer,
 // LacksNetwork reports whether a node is not Ready because no network plugin works there.
 func LacksNetwork(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool {
-		return c.Type == v1.NodeReady && c.Status == v1.ConditionFalse && strings.Contains(c.Message, "network")
+		return c.Type == v1.NodeReady && c.Status == v1.ConditionFalse && (strings.Contains(c.Message, "NetworkReady=false") || strings.Contains(c.Message, "network plugin"))
 	})
 }
 
@@ -59,16 +59,22 @@ func LacksNetwork(node *v1.Node) bool {
 func FailsByItself(pod *v1.Pod, node *v1.Node) bool {
 	reports := slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionFalse })
 	return reports && slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(c v1.ContainerStatus) bool {
-		return c.RestartCount > 0 && c.State.Running == nil
+		return c.RestartCount > 0 && (c.State.Waiting != nil || c.State.Terminated != nil && c.State.Terminated.ExitCode != 0)
 	})
 }
 
-// NetworkPods are the pods of DaemonSets that run in their node's own network and are not ready: those of a network
-// plugin run there, because no other pod gets a network before it works.
+// cniFolders are where the container runtime looks for network plugins and their configuration.
+var cniFolders = []string{"/etc/cni", "/opt/cni"}
+
+// NetworkPods are the pods of network plugins that are not Ready: pods of DaemonSets in their node's own network that
+// mount a folder of CNI.
 func NetworkPods(pods []v1.Pod) []v1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool {
 		owner := metav1.GetControllerOfNoCopy(&p)
-		return !p.Spec.HostNetwork || owner == nil || owner.Kind != "DaemonSet" || LooksWell(&p)
+		mounts := slices.ContainsFunc(p.Spec.Volumes, func(v v1.Volume) bool {
+			return v.HostPath != nil && slices.ContainsFunc(cniFolders, func(f string) bool { return strings.HasPrefix(v.HostPath.Path, f) })
+		})
+		return !p.Spec.HostNetwork || owner == nil || owner.Kind != "DaemonSet" || LooksWell(&p) || !mounts
 	})
 }
 

@@ -112,7 +112,7 @@ func unspread(f *answer.Verdict, pod *v1.Pod, message string) {
 		}
 		return
 	}
-	f.Text = fmt.Sprintf("No node can take the pod without more skew over %s than its topologySpreadConstraints allow: %s", cmp.Or(over, "its topology"), message)
+	f.Text = fmt.Sprintf("On any node the pod would exceed maxSkew over %s (topologySpreadConstraints): %s", cmp.Or(over, "its topology"), message)
 	f.Fixes = []answer.Fix{kubectl.Inspect("see where its other pods run", kubectl.Command(pod.Namespace, "get pods -o wide")), soften}
 }
 

@@ -183,10 +183,14 @@ func CallsPod(text, name string) bool {
 		regexp.MustCompile(before+regexp.QuoteMeta(name)+`(?:[^\w-]|$)`).MatchString(sentBy.ReplaceAllString(text, " "))
 }
 
-// HasAddress reports whether words have the address of a pod, which is nobody else's.
+// HasAddress reports whether words have the address of a pod that runs, other than as that of a client.
 func HasAddress(text string, p *v1.Pod) bool {
-	return !p.Spec.HostNetwork && p.Status.PodIP != "" && strings.Contains(text, p.Status.PodIP) &&
-		regexp.MustCompile(`(?:^|[^\w.])`+regexp.QuoteMeta(p.Status.PodIP)+`(?:[^\w.]|$|\.(?:\s|$))`).MatchString(text)
+	ended := p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed
+	if p.Spec.HostNetwork || ended || p.Status.PodIP == "" || !strings.Contains(text, p.Status.PodIP) {
+		return false
+	}
+	address := regexp.MustCompile(`(?:^|[^\w.:])` + regexp.QuoteMeta(p.Status.PodIP) + `(?::\d{2,5}\b|[^\w.:]|[.:]?(?:\s|$))`)
+	return address.MatchString(sentBy.ReplaceAllString(text, " "))
 }
 
 // common are words that many errors have, and that are names of workloads, too.

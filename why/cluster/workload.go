@@ -55,8 +55,8 @@ func Group(subject answer.Subject, pods []answer.Answer, now time.Time) answer.A
 	return a
 }
 
-// LeftBehind tells of the pods of a StatefulSet that are not ready and of another revision than it makes now: its
-// controller waits for each of them to become ready before it replaces it, which a correct template does not bring about
+// LeftBehind tells of the pods of a StatefulSet that are not Ready and of another revision than it makes now: its
+// controller waits until each of them is Ready before it updates it, which a correct template does not bring about
 // (kubernetes.io, StatefulSets, forced rollback).
 func LeftBehind(a *answer.Answer, pods []v1.Pod, revision string) {
 	for i := range pods {
@@ -70,10 +70,10 @@ func LeftBehind(a *answer.Answer, pods []v1.Pod, revision string) {
 				continue
 			}
 			v := &a.Verdicts[j]
-			v.SayThen(fmt.Sprintf("Pod %s is of revision %s and not of %s, which the StatefulSet makes now: its controller does not replace a pod that never became ready.", p.Name, own, revision))
-			v.Fixes = []answer.Fix{{
-				Text: "delete the pod: the new one is made of the template as it is now", Command: kubectl.Command(p.Namespace, "delete pod %s", p.Name), Risk: answer.Restarts,
-			}}
+			v.SayThen(fmt.Sprintf("Pod %s still runs revision %s, and the StatefulSet is at %s. Its controller waits until the pod is Ready before it updates it.", p.Name, own, revision))
+			v.Fixes = append([]answer.Fix{{
+				Text: fmt.Sprintf("if revision %s mends that, delete the pod: the new pod is of that revision", revision), Command: kubectl.Command(p.Namespace, "delete pod %s", p.Name), Risk: answer.Restarts,
+			}}, v.Fixes...)
 		}
 	}
 }

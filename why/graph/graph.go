@@ -34,7 +34,6 @@ const (
 	FailedBy  Rel = "failed-by"  // its error is that of the other, or about it
 	MadeBy    Rel = "made-by"    // the other, a Job, was to make what it lacks
 	ReplicaOf Rel = "replica-of" // the other was to have a copy of what it has
-	BlockedBy Rel = "blocked-by" // the other, a policy, keeps its connections away
 )
 
 // Source is what shows something.
@@ -46,7 +45,6 @@ const (
 	Socket Source = "socket"
 	Spec   Source = "spec" // of the object itself, or of what configures it
 	Status Source = "status"
-	Policy Source = "policy"
 )
 
 // Claim is why something is believed.

@@ -1,0 +1,309 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/graph"
+)
+
+// to looks at one place that a pod asks, unless it was looked at before.
+func (n *visit) to(ctx context.Context, p place) way {
+	service, target := (*v1.Service)(nil), p.pod
+	if target == nil {
+		service, target = n.resolve(ctx, n.pod.Namespace, p.host)
+	}
+	if n.foreign(service, target) {
+		return way{}
+	}
+	p.service = service
+	key := p.key()
+	if n.asked[key] {
+		return way{}
+	}
+	n.asked[key] = true
+	if p.called = p.calls[key]; p.called {
+		p.failing = false
+	}
+	if service != nil && cluster.Leads(service, n.pod) {
+		return way{} // its own
+	}
+	if p.mayBeDropped() {
+		if w := n.mayBlock(ctx, n.pod, p, service, target); w.blocked {
+			return w
+		}
+	}
+	var w way
+	switch {
+	case service != nil:
+		if w = n.absent(ctx, p, service); w.cause != "" {
+			return w
+		}
+		w = n.behind(ctx, p, service)
+	case target != nil:
+		w = n.at(ctx, p, nil, target)
+	}
+	if w.cause == "" && p.How == answer.ReachSaid && p.Said == "" && !p.mayBeDropped() {
+		if blocked := n.mayBlock(ctx, n.pod, p, service, target); blocked.blocked {
+			blocked.guess = "nothing else is known to keep the connection away"
+			return blocked
+		}
+	}
+	return w
+}
+
+// end is a way that ends at its first hop, if there is one.
+func (f *follower) end(hops []answer.Hop, moot bool) way {
+	if len(hops) == 0 {
+		return way{}
+	}
+	h := hops[0]
+	id := graph.Of("policy", "", h.Policy)
+	if h.Policy == "" {
+		kind, space, name := h.Place()
+		id = graph.Of(kind, space, name)
+	}
+	f.graph.Find(graph.Finding{At: id, Cause: string(h.Cause)})
+	return way{to: id, through: h, root: h, cause: h.Cause, moot: moot}
+}
+
+// absent is the way to a pod that a place calls by the name which a headless Service gives it,
+// and that is gone; none where there is such a pod, or nobody remembers one.
+func (n *visit) absent(ctx context.Context, p place, service *v1.Service) way {
+	name, domain, _ := strings.Cut(p.host, ".")
+	if first, _, _ := strings.Cut(domain, "."); service.Spec.ClusterIP != v1.ClusterIPNone || first != service.Name {
+		return way{}
+	}
+	pod, err := oneOf[v1.Pod](ctx, n.question, service.Namespace, name)
+	if err == nil && cluster.NoSuchHost(p.Said) {
+		return n.end(cluster.NoNameBelow(pod, service, byPlace(p, service.Namespace+"/"+service.Name)), p.failing)
+	}
+	if !apierrors.IsNotFound(err) {
+		return way{}
+	}
+	inside := *n.question
+	inside.space, inside.look = service.Namespace, false
+	all, _ := inside.departed(ctx, name)
+	if len(all) == 0 {
+		return way{}
+	}
+	where := service.Namespace + "/" + name
+	return n.end(cluster.HopOf("", where, byPlace(p, where), &all[0]), p.failing)
+}
+
+// behind looks at a Service and the pods behind it.
+func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
+	name := service.Namespace + "/" + service.Name
+	pods, err := allOf[v1.Pod](ctx, n.question, service.Namespace)
+	if err != nil {
+		return way{}
+	}
+	selected := cluster.Selected(service, pods)
+	if len(selected) == 0 {
+		inside := *n.question
+		inside.space = service.Namespace
+		all, err := inside.service(ctx, service.Name)
+		if err != nil || len(all) == 0 {
+			return way{}
+		}
+		w := n.end(cluster.HopOf(name, "", byPlace(p, name), &all[0]), p.failing)
+		w.closed = true
+		return w
+	}
+	if hop, ok := cluster.NoSuchPort(service, p.port, byPlace(p, name)); ok {
+		return n.end([]answer.Hop{hop}, p.failing)
+	}
+	if hop, ok := cluster.NoSuchName(service, p.port, selected, byPlace(p, name)); ok {
+		return n.end([]answer.Hop{hop}, p.failing)
+	}
+	p.closed = cluster.Closed(service, selected)
+	var back way
+	for i := range selected {
+		w := n.at(ctx, p, service, &selected[i])
+		if w.cause != "" {
+			w.closed = p.closed
+			return w
+		}
+		if w.back && len(selected) == 1 { // of several another may answer
+			back = w
+		}
+	}
+	answers, _ := n.pods(ctx, selected)
+	hops := cluster.Deaf(service, p.port, selected, pods, answers, byPlace(p, name))
+	if len(hops) == 0 && p.unanswered {
+		hops = cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name), n.suspects.cleared())
+	}
+	if len(hops) == 0 {
+		return back
+	}
+	return n.end(hops, p.failing)
+}
+
+// byPlace words what led to a Service or pod.
+func byPlace(p place, where string) string {
+	who := "container " + p.Container
+	if p.Container == "" {
+		who = "the pod"
+	}
+	if p.answer {
+		return fmt.Sprintf("the answer of %s names %s (%s)", who, where, strings.TrimSuffix(p.Text, "."))
+	}
+	return fmt.Sprintf("%s asks %s (%s)", who, where, strings.TrimSuffix(p.Text, "."))
+}
+
+// at looks at a pod that is asked: at its own trouble, and that of whom it asks.
+func (n *visit) at(ctx context.Context, p place, service *v1.Service, pod *v1.Pod) way {
+	w := way{to: podID(pod)}
+	if n.seen[pod.UID] {
+		if w.back = slices.Contains(n.path, w.to); w.back && n.callsBack[n.id] == "" {
+			n.callsBack[n.id] = p.host
+		}
+		return w
+	}
+	n.seen[pod.UID] = true
+	a, err := n.follower.about(ctx, pod)
+	if err != nil {
+		return way{}
+	}
+	met := p.met(service, pod, &a)
+	if p.How == "" && met {
+		p.Text += ", and there are connections between them"
+	}
+	i := cluster.Root(&a)
+	if cluster.OverSince(pod, &a, i, p.Said) {
+		i = -1
+	}
+	if service != nil && i < 0 {
+		i = cluster.Done(&a) // who is asked is not to be done
+	}
+	own := hopTo(p, service, pod, &a, i)
+	w.through, w.seen, w.first = own, p.How != "" || met, cluster.First(&a, i)
+	echoes := i < 0 && cluster.Echoes(p.said, &a)
+	if p.echo && !echoes && !(p.slow && cluster.Throttled(&a)) {
+		delete(n.seen, pod.UID)
+		return way{}
+	}
+	fails := i >= 0 || cluster.SaysAnothers(&a)
+	if i < 0 || cluster.MayLead(a.Verdicts[i]) {
+		n.explore(ctx, pod, &a, waiting(p, &a, i), n.left-1)
+	}
+	d := n.rootFrom(w.to)
+	if !d.Leads() && i < 0 {
+		n.looksWell(ctx, p, service, pod, &a, &own, met)
+		if d = n.rootFrom(w.to); d.Leads() {
+			w.cause = answer.Cause(d.Root.Cause)
+			return w
+		}
+	}
+	if !d.Leads() {
+		if !n.blames(ctx, p, pod, &a, &own, met, i < 0, len(d.Beside) > 0) {
+			w.back = len(d.Cycle) > 0
+			return w
+		}
+		w.root, w.well, fails = own, i < 0, i < 0 || own.Cause == answer.AppUnhealthy
+		n.graph.Find(graph.Finding{At: w.to, Cause: string(own.Cause), Effect: i < 0 || cluster.MayLead(a.Verdicts[i]), Waits: n.waits && own.Cause == answer.DependencyDown, Since: w.first})
+		d = n.rootFrom(w.to)
+	}
+	if d.Root == nil { // it waits for one that waits for it: neither is the reason of the other
+		w.back = true
+		return w
+	}
+	w.cause = answer.Cause(d.Root.Cause)
+	if !echoes {
+		w.only, w.moot = p.explainedBy(service, w.seen, fails)
+	}
+	return w
+}
+
+// looksWell finds what is wrong with a pod that looks well, for the hop to it, and where that leads on: to those that are to
+// have a copy of what it has, and to a Job that left something undone there.
+func (n *visit) looksWell(ctx context.Context, p place, service *v1.Service, pod *v1.Pod, a *answer.Answer, own *answer.Hop, met bool) {
+	if text, fixes, stuck := cluster.Stuck(pod, a, p.top); stuck && met && p.withheld(a) {
+		own.Cause, own.Fixes = answer.DiskFull, fixes
+		own.Say(text)
+		return
+	}
+	there := &visit{follower: n.follower, id: podID(pod), pod: pod, a: a, left: n.left - 1}
+	if there.left > 0 && service != nil && met && there.copies(ctx, p, service) {
+		return
+	}
+	if !n.goesOn(ctx, pod, a, own) {
+		cause, text := unseen(p, met, a)
+		own.Cause = cause
+		own.Say(text)
+	}
+	if (own.Cause == "" || own.Cause == answer.AppHang) && there.left > 0 && service != nil {
+		there.undone(ctx, p, service)
+	}
+}
+
+// blames completes the hop to a pod where the way ends, with what to do where it looks well, and says
+// whether anything shows that it is to blame. unwell is set where something that it may ask is not well either.
+func (n *visit) blames(ctx context.Context, p place, pod *v1.Pod, a *answer.Answer, own *answer.Hop, met, well, unwell bool) bool {
+	if well && cluster.Echoes(p.said, a) {
+		cause, text, _ := cluster.Fails(a, p.since)
+		own.Cause = cause
+		own.Say(text)
+	}
+	if well && len(own.Fixes) == 0 {
+		own.Fixes = cluster.Steps(pod, a, *own, p.since)
+	}
+	if own.Cause == "" && !n.first() && met && p.withheld(a) {
+		own.Cause, own.Fixes = answer.DependencyDown, cluster.Asks(pod, a)
+		own.Say(cluster.Withholds(n.clients(ctx, p, a)))
+	}
+	switch {
+	case own.Cause == "", own.Cause == answer.CauseUnknown:
+		return false
+	case well && own.Cause == answer.AppHang && unwell:
+		return false // it may wait for what is not well either
+	case own.Cause == answer.ProbeTimeoutTooShort && !p.late && !(p.closed && (cluster.Refused(p.Said) || slices.ContainsFunc(p.said, cluster.ReachesNobody))):
+		return false // it answers, and no probe of its own keeps who asks it waiting, or takes it out of its Service
+	}
+	if well {
+		cluster.Leaves(own, a)
+	}
+	return true
+}
+
+// hopTo is the hop to a pod that is asked, by a verdict of its own answer; i < 0: it looks well.
+func hopTo(p place, service *v1.Service, pod *v1.Pod, a *answer.Answer, i int) answer.Hop {
+	name := pod.Namespace + "/" + pod.Name
+	hop := answer.Hop{Pod: name, By: byPlace(p, name)}
+	hop.Say(cluster.LooksWellBut(a))
+	if service != nil {
+		hop.Service = service.Namespace + "/" + service.Name
+		hop.By = byPlace(p, "Service "+hop.Service+", which leads to "+name)
+	}
+	if i >= 0 {
+		v := a.Verdicts[i]
+		hop.Cause, hop.Text, hop.Told, hop.Chain, hop.Fixes = v.Cause, v.Text, v.Told, v.Chain, v.Fixes
+	}
+	return hop
+}
+
+// about asks about a pod, once.
+func (f *follower) about(ctx context.Context, pod *v1.Pod) (answer.Answer, error) {
+	if a, ok := f.told[pod.UID]; ok {
+		return a, nil
+	}
+	a, err := f.pod(ctx, pod)
+	if err == nil {
+		if f.heardPeers < mostPeers && len(a.Complaints) == 0 && cluster.LooksWell(pod) {
+			f.heardPeers++
+			f.hear(ctx, pod, &a, fewHeard)
+		}
+		for i := range a.Verdicts {
+			f.ownService(ctx, pod, &a, i)
+		}
+		f.told[pod.UID] = a
+	}
+	return a, err
+}
