@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"log/slog"
 	"net"
 	"slices"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -18,9 +21,10 @@ import (
 )
 
 const (
-	// answersWithin bounds one call, mostPods one answer.
+	// answersWithin bounds one call, mostBytes one answer and all pods of the first stream, mostPods their number.
 	answersWithin = 5 * time.Second
-	mostPods      = 16 << 20
+	mostBytes     = 16 << 20
+	mostPods      = 4096
 )
 
 // kubeletPods are the pods of a node by its kubelet's own API (KEP-4188), which costs the API server
@@ -29,7 +33,6 @@ type kubeletPods struct {
 	node   string
 	ctx    context.Context
 	cancel context.CancelFunc
-	conn   *grpc.ClientConn
 	client v1alpha1.PodsClient
 	stream grpc.ServerStreamingClient[v1alpha1.WatchPodsEvent]
 	events chan watch.Event
@@ -47,12 +50,13 @@ type kubeletPods struct {
 // not known to be the node's: it has none of its pods, or those of another.
 func openKubelet(ctx context.Context, dial func(context.Context) (net.Conn, error), node string) (k *kubeletPods, err error) {
 	dialer := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) })
-	conn, err := grpc.NewClient("passthrough:///kubelet", dialer, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostPods)))
+	conn, err := grpc.NewClient("passthrough:///kubelet", dialer, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostBytes)))
 	if err != nil {
 		return nil, err
 	}
-	k = &kubeletPods{node: node, conn: conn, client: v1alpha1.NewPodsClient(conn), events: make(chan watch.Event), known: map[types.UID]*v1.Pod{}, ended: map[types.UID]bool{}, seed: maphash.MakeSeed()}
+	k = &kubeletPods{node: node, client: v1alpha1.NewPodsClient(conn), events: make(chan watch.Event), known: map[types.UID]*v1.Pod{}, ended: map[types.UID]bool{}, seed: maphash.MakeSeed()}
 	k.ctx, k.cancel = context.WithCancel(ctx)
+	context.AfterFunc(k.ctx, func() { _ = conn.Close() }) // nothing is left to send
 	tooLate := time.AfterFunc(answersWithin, k.cancel)
 	defer func() {
 		if !tooLate.Stop() || err != nil {
@@ -63,7 +67,7 @@ func openKubelet(ctx context.Context, dial func(context.Context) (net.Conn, erro
 	if k.stream, err = k.client.WatchPods(k.ctx, &v1alpha1.WatchPodsRequest{}); err != nil {
 		return k, err
 	}
-	for {
+	for size := 0; ; {
 		event, err := k.stream.Recv()
 		if err != nil {
 			return k, err
@@ -78,9 +82,31 @@ func openKubelet(ctx context.Context, dial func(context.Context) (net.Conn, erro
 		if err != nil {
 			return k, err
 		}
-		k.known[pod.UID] = pod
-		k.first = append(k.first, *pod.DeepCopy())
+		if size += len(event.Pod); size > mostBytes || len(k.known)+len(k.ended) == mostPods {
+			return k, fmt.Errorf("it has more than %d pods, or %d bytes of them", mostPods, mostBytes)
+		}
+		if k.known[pod.UID] != nil || k.ended[pod.UID] {
+			return k, fmt.Errorf("two pods have the UID %q", pod.UID)
+		}
+		k.begin(pod)
 	}
+}
+
+// begin takes one of the first pods. Of two with the same name it keeps the later one.
+func (k *kubeletPods) begin(pod *v1.Pod) {
+	i := slices.IndexFunc(k.first, func(p v1.Pod) bool { return p.Namespace == pod.Namespace && p.Name == pod.Name })
+	switch {
+	case i < 0:
+		k.first = append(k.first, *pod.DeepCopy())
+	case pod.CreationTimestamp.Before(&k.first[i].CreationTimestamp):
+		k.ended[pod.UID] = true
+		return
+	default:
+		delete(k.known, k.first[i].UID)
+		k.ended[k.first[i].UID] = true
+		k.first[i] = *pod.DeepCopy()
+	}
+	k.known[pod.UID] = pod
 }
 
 // decode reads a pod of the node. Until a kubelet that has just begun has seen a Ready pod itself, it calls it not
@@ -93,6 +119,9 @@ func (k *kubeletPods) decode(raw []byte) (*v1.Pod, error) {
 	if pod.Spec.NodeName != k.node {
 		return nil, fmt.Errorf("pod %s/%s is of node %q", pod.Namespace, pod.Name, pod.Spec.NodeName)
 	}
+	if pod.UID == "" {
+		return nil, fmt.Errorf("pod %s/%s has no UID", pod.Namespace, pod.Name)
+	}
 	for i, c := range pod.Status.Conditions {
 		if c.Type == v1.PodReady && c.Message == "Kubelet is initializing pod containers" {
 			pod.Status.Conditions[i].Status, pod.Status.Conditions[i].Reason, pod.Status.Conditions[i].Message = v1.ConditionTrue, "", ""
@@ -102,7 +131,7 @@ func (k *kubeletPods) decode(raw []byte) (*v1.Pod, error) {
 }
 
 // run tells of changes until Stop, or until kubelet ends.
-func (k *kubeletPods) run(every time.Duration) {
+func (k *kubeletPods) run(every time.Duration, log *slog.Logger) {
 	defer close(k.events)
 	defer k.Stop()
 	received := make(chan *v1alpha1.WatchPodsEvent)
@@ -129,9 +158,19 @@ func (k *kubeletPods) run(every time.Duration) {
 				return
 			}
 		case <-ticker.C:
-			_ = k.compare() // a busy kubelet is compared the next time; the stream tells when it has ended
+			if err := k.compare(); err != nil && !passes(err) {
+				log.Warn("pods are listed anew, as kubelet's list cannot be read", "error", err)
+				return
+			}
 		}
 	}
+}
+
+// passes reports whether the next comparison may succeed: kubelet was busy, or has ended,
+// which ends the stream as well.
+func passes(err error) bool {
+	code := status.Code(err)
+	return code == codes.DeadlineExceeded || code == codes.Unavailable || code == codes.Canceled
 }
 
 // hear takes one event. DELETED means that a pod has ended on the node: only the object of one that was
@@ -166,12 +205,17 @@ func (k *kubeletPods) compare() error {
 	for _, raw := range all.Pods {
 		sum := maphash.Bytes(k.seed, raw)
 		uid, same := k.compared[sum]
+		var pod *v1.Pod
 		if !same {
-			pod, err := k.decode(raw)
-			if err != nil {
+			if pod, err = k.decode(raw); err != nil {
 				return err
 			}
 			uid = pod.UID
+		}
+		if has[uid] {
+			return fmt.Errorf("two pods have the UID %q", uid)
+		}
+		if !same {
 			k.tell(pod)
 		}
 		now[sum], has[uid] = uid, true
@@ -241,5 +285,4 @@ func (k *kubeletPods) ResultChan() <-chan watch.Event { return k.events }
 // Stop ends it.
 func (k *kubeletPods) Stop() {
 	k.cancel()
-	_ = k.conn.Close() // a second time it says that it is closed
 }

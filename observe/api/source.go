@@ -57,6 +57,9 @@ func (s *source) listerWatcher(ctx context.Context) cache.ListerWatcher {
 func (s *source) IsWatchListSemanticsUnSupported() bool { return true }
 
 func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if options.Continue != "" { // the next page of the API server's list
+		return s.server.ListWithContext(ctx, options)
+	}
 	if s.open != nil {
 		s.open.Stop()
 	}
@@ -82,7 +85,7 @@ func (s *source) watch(ctx context.Context, options metav1.ListOptions) (watch.I
 	}
 	if s.open != nil {
 		s.watched = true
-		go s.open.run(s.compare)
+		go s.open.run(s.compare, s.log)
 		return s.open, nil
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -2,10 +2,13 @@ package api
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +18,9 @@ import (
 	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubelet/pkg/apis/pods/v1alpha1"
 
 	"whylet.dev/whylet/fact"
@@ -27,6 +33,8 @@ type aKubelet struct {
 	mu       sync.Mutex
 	pods     map[string]*v1.Pod
 	streamed chan *v1alpha1.WatchPodsEvent
+	// busy is the error of lists.
+	busy error
 }
 
 func (k *aKubelet) all() (raw [][]byte) {
@@ -61,6 +69,12 @@ func (k *aKubelet) WatchPods(_ *v1alpha1.WatchPodsRequest, s grpc.ServerStreamin
 }
 
 func (k *aKubelet) ListPods(context.Context, *v1alpha1.ListPodsRequest) (*v1alpha1.ListPodsResponse, error) {
+	k.mu.Lock()
+	err := k.busy
+	k.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	return &v1alpha1.ListPodsResponse{Pods: k.all()}, nil
 }
 
@@ -216,7 +230,7 @@ func TestAPodIsMadeAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go s.run(20 * time.Millisecond)
+	go s.run(20*time.Millisecond, slog.New(slog.DiscardHandler))
 	t.Cleanup(s.Stop)
 	k.set("db-0", nil)
 	k.set("db-0", func(p *v1.Pod) { p.UID = "v" })
@@ -225,6 +239,121 @@ func TestAPodIsMadeAgain(t *testing.T) {
 		if got := string(event.Type) + " " + string(event.Object.(*v1.Pod).UID); got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}
+	}
+}
+
+// Of a pod and its successor that kubelet lists both, the informer gets one.
+func TestAPodWasMadeAgain(t *testing.T) {
+	k := &aKubelet{pods: map[string]*v1.Pod{}, streamed: make(chan *v1alpha1.WatchPodsEvent)}
+	k.set("a", func(p *v1.Pod) { p.Name, p.UID, p.CreationTimestamp = "db-0", "old", metav1.Unix(1, 0) })
+	k.set("b", func(p *v1.Pod) { p.Name, p.UID, p.CreationTimestamp = "db-0", "new", metav1.Unix(2, 0) })
+	socket := filepath.Join(t.TempDir(), "pods-api.sock")
+	serve(t, socket, k)
+	for range 5 { // in either order
+		s, err := openKubelet(t.Context(), dial(socket), "n")
+		if err != nil || len(s.first) != 1 || s.first[0].UID != "new" {
+			t.Fatalf("%v, %v", s, err)
+		}
+		k.set("a", nil)
+		changed := make(chan struct{})
+		go func() {
+			for e := range s.events {
+				t.Errorf("%v", e)
+			}
+			close(changed)
+		}()
+		if err := s.compare(); err != nil || s.known["new"] == nil {
+			t.Error(err)
+		}
+		close(s.events)
+		<-changed
+		s.Stop()
+		k.set("a", func(p *v1.Pod) { p.Name, p.UID, p.CreationTimestamp = "db-0", "old", metav1.Unix(1, 0) })
+	}
+}
+
+// closing records that a connection was closed.
+type closing struct {
+	net.Conn
+
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (c *closing) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+func TestTheConnectionEndsWithItsContext(t *testing.T) {
+	k := &aKubelet{pods: map[string]*v1.Pod{}, streamed: make(chan *v1alpha1.WatchPodsEvent)}
+	k.set("api", func(*v1.Pod) {})
+	socket := filepath.Join(t.TempDir(), "pods-api.sock")
+	serve(t, socket, k)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := &closing{closed: make(chan struct{})}
+	if _, err := openKubelet(ctx, func(ctx context.Context) (net.Conn, error) {
+		conn, err := dial(socket)(ctx)
+		c.Conn = conn
+		return c, err
+	}, "n"); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	select {
+	case <-c.closed:
+	case <-time.After(20 * time.Second):
+		t.Error("the connection is open")
+	}
+}
+
+// A kubelet that is busy is compared the next time; one whose list cannot be read is listed anew.
+func TestComparisonsThatFail(t *testing.T) {
+	for code, ends := range map[codes.Code]bool{codes.Unavailable: false, codes.DeadlineExceeded: false, codes.Internal: true, codes.ResourceExhausted: true} {
+		k := &aKubelet{pods: map[string]*v1.Pod{}, streamed: make(chan *v1alpha1.WatchPodsEvent), busy: status.Error(code, "no")}
+		k.set("api", func(*v1.Pod) {})
+		socket := filepath.Join(t.TempDir(), "pods-api.sock")
+		serve(t, socket, k)
+		s, err := openKubelet(t.Context(), dial(socket), "n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go s.run(time.Millisecond, slog.New(slog.DiscardHandler))
+		wait := 20 * time.Second
+		if !ends {
+			wait = 50 * time.Millisecond
+		}
+		select {
+		case <-s.ResultChan():
+			if !ends {
+				t.Errorf("%s ended the watch", code)
+			}
+		case <-time.After(wait):
+			if ends {
+				t.Errorf("%s did not end the watch", code)
+			}
+		}
+		s.Stop()
+	}
+}
+
+// pages is an API server whose lists have several pages.
+type pages struct {
+	cache.ListerWatcherWithContext
+}
+
+func (pages) ListWithContext(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	return &v1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: o.Continue}}, nil
+}
+
+func TestTheNextPageIsTheServers(t *testing.T) {
+	s := &source{server: pages{}, log: slog.New(slog.DiscardHandler), dial: func(context.Context) (net.Conn, error) {
+		t.Error("kubelet has no next page")
+		return nil, errors.New("no kubelet")
+	}}
+	if _, err := s.list(t.Context(), metav1.ListOptions{Continue: "page 2"}); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -240,7 +369,20 @@ func (refusing) WatchPods(*v1alpha1.WatchPodsRequest, grpc.ServerStreamingServer
 func TestKubeletsThatCannotBeRead(t *testing.T) {
 	other := &aKubelet{pods: map[string]*v1.Pod{}}
 	other.set("x", func(p *v1.Pod) { p.Spec.NodeName = "elsewhere" })
+	nameless, twins, large, many := &aKubelet{pods: map[string]*v1.Pod{}}, &aKubelet{pods: map[string]*v1.Pod{}}, &aKubelet{pods: map[string]*v1.Pod{}}, &aKubelet{pods: map[string]*v1.Pod{}}
+	nameless.set("x", func(p *v1.Pod) { p.UID = "" })
+	for i := range mostPods + 1 {
+		name := fmt.Sprint(i)
+		many.set(name, func(p *v1.Pod) { p.UID = types.UID(name) })
+		if i < 2 {
+			twins.set(name, func(*v1.Pod) {})
+			large.set(name, func(p *v1.Pod) {
+				p.UID, p.Annotations = types.UID(name), map[string]string{"x": strings.Repeat("x", mostBytes/2)}
+			})
+		}
+	}
 	for name, k := range map[string]v1alpha1.PodsServer{
+		"a pod without a UID": nameless, "two of one UID": twins, "too much": large, "too many": many,
 		"no such service": nil, "it begins": refusing{}, "another node's": other, "no pods": &aKubelet{}, "not there": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
