@@ -231,6 +231,17 @@ func TestRead(t *testing.T) {
 	if got, want := r.Read()[PIDAvailable], (Reading{29, 300}); got != want {
 		t.Errorf("the pods' pids %v", got)
 	}
+	if err := os.WriteFile(filepath.Join(r.Pods.PIDs, "memory.usage_in_bytes"), []byte("40960\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	small := Reader{Proc: proc, Pods: cgroupfs.Group{Memory: r.Pods.PIDs}, Memory: 150 << 10}
+	if got, want := small.Read()[MemoryAvailable], (Reading{10 << 10, 50 << 10}); got != want {
+		t.Errorf("a part of the machine: %v", got)
+	}
+	small.Memory = 80 << 10
+	if got, want := small.Read()[MemoryAvailable], (Reading{0, 40 << 10}); got != want {
+		t.Errorf("less than the machine's huge pages: %v", got)
+	}
 	if blind := (Reader{Proc: "/nowhere", NodeDir: "/nowhere"}).Read(); len(blind) != 0 {
 		t.Errorf("nothing to read, but %v", blind)
 	}

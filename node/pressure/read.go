@@ -41,9 +41,8 @@ func (r Reader) Read() Readings {
 
 // memory reads what is left of the node's memory and below the pods' limit. What
 // the kernel would give back without harm, the page cache that nobody used lately,
-// counts as left (cadvisor's working set). What is set aside in huge pages is no part of
-// it, nor of the capacity that a threshold in percent goes by (kubelet's
-// HugepageAwareEviction).
+// counts as left (cadvisor's working set). Huge pages count neither as available memory
+// nor as capacity, down to what pods use (kubelet's HugepageAwareEviction).
 func (r Reader) memory(all Readings) {
 	pods, err := r.Pods.Read()
 	if err == nil && pods.MemoryLimit > 0 {
@@ -53,7 +52,8 @@ func (r Reader) memory(all Readings) {
 	huge := values["Hugetlb"]
 	if r.Memory > 0 {
 		if err == nil {
-			all[MemoryAvailable] = Reading{Available: r.Memory - huge - pods.WorkingSet, Capacity: r.Memory - huge}
+			left := max(0, r.Memory-huge-pods.WorkingSet) // the machine's huge pages may be more than the node's memory
+			all[MemoryAvailable] = Reading{Available: left, Capacity: left + pods.WorkingSet}
 		}
 		return
 	}
