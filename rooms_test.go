@@ -112,7 +112,7 @@ var rooms = []room{
 	}},
 	{dir: "observe/kubelet", imports: []string{"golang.org/x/sys/unix", "k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "observe/journald", module + "observe/reported", module + "probe"}},
 	{dir: "observe/journald", imports: []string{"github.com/klauspost/compress"}},
-	{dir: "cmd/whylet-observe", imports: []string{"github.com/spf13/cobra", "k8s.io/klog/v2", module + "front/uplink", module + "health", module + "journal", module + "observe", module + "why"}},
+	{dir: "cmd/whylet-observe", imports: []string{"github.com/spf13/cobra", "k8s.io/klog/v2", module + "exit", module + "front/uplink", module + "health", module + "journal", module + "observe", module + "paint", module + "why"}},
 	{dir: "front/link", imports: []string{"google.golang.org/grpc", "k8s.io/apimachinery/pkg/types", module + "fact"}},
 	// Of the agent: nothing of the front's own.
 	{dir: "front/uplink", imports: []string{"google.golang.org/grpc", "k8s.io/apimachinery", module + "fact", module + "front/link", module + "journal", module + "why"}},

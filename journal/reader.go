@@ -45,6 +45,15 @@ func DirBelow(dataDir string) string {
 	return filepath.Join(dataDir, "node", "journal")
 }
 
+// OpenBelow opens the journal below a data directory for reading. The error names the directory if it has none.
+func OpenBelow(dataDir string) (*Reader, error) {
+	r, err := OpenReader(DirBelow(dataDir))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s has no journal, neither of whylet nor of whylet-observe; name the directory with --data-dir: %w", dataDir, err)
+	}
+	return r, err
+}
+
 // OpenReader opens the journal in dir for reading.
 func OpenReader(dir string) (*Reader, error) {
 	r := &Reader{dir: dir, segs: map[segmentName]*segment{}, logs: map[uint64]*readLog{}}

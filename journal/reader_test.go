@@ -1,8 +1,10 @@
 package journal
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -17,5 +19,9 @@ func TestDirBelow(t *testing.T) {
 		if got := DirBelow(dir); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+	dir := filepath.Join(t.TempDir(), "none")
+	if _, err := OpenBelow(dir); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), dir+" has no journal") {
+		t.Error(err)
 	}
 }

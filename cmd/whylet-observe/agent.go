@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/front/uplink"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/observe"
@@ -42,7 +43,7 @@ makes answers less certain, and they say so. "whylet-observe doctor" shows it.`,
 				o.Node = os.Getenv("NODE_NAME")
 			}
 			if o.Node == "" {
-				return errors.New("which node? say --node-name, or set NODE_NAME")
+				return exit.UsageError("which node? say --node-name, or set NODE_NAME")
 			}
 			level := slog.LevelInfo
 			if verbose {

@@ -12,8 +12,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -22,6 +20,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
+
+	"whylet.dev/whylet/exit"
+	"whylet.dev/whylet/paint"
 )
 
 // version is set by the build.
@@ -30,27 +31,12 @@ var version = "unreleased"
 // defaultDataDir is where the memory is kept.
 const defaultDataDir = "/var/lib/whylet-observe"
 
-// Exit codes: those of kubectl why (package exit).
-const (
-	exitFailed  = 1
-	exitUnknown = 5
-)
-
-// errUnknown is of an answer in which a cause is not known: it was printed.
-var errUnknown = errors.New("")
-
 func main() {
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // what matters comes back as an error
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends at once what does not stop
-	root := newRoot(os.Stdout, os.Stderr)
-	switch err := root.ExecuteContext(ctx); {
-	case errors.Is(err, errUnknown):
-		os.Exit(exitUnknown)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(exitFailed)
-	}
+	out, errs := paint.Shown(os.Stdout), paint.Shown(os.Stderr)
+	os.Exit(int(exit.Report(errs, newRoot(out, errs).ExecuteContext(ctx))))
 }
 
 func newRoot(out, log io.Writer) *cobra.Command {
@@ -61,6 +47,9 @@ func newRoot(out, log io.Writer) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return exit.UsageError("%w; see %s --help", err, cmd.CommandPath())
+	})
 	root.AddCommand(newAgent(log), newWhy(out), newDoctor(out), newClean(out), newReady())
 	return root
 }

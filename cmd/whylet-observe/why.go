@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
@@ -29,17 +31,20 @@ func newWhy(out io.Writer) *cobra.Command {
 is gone. It reads the agent's memory on this machine; whether the agent runs makes no
 difference.
 
-Exit codes: 0 all is well or explained, 5 a cause is not known, 1 the question failed.`,
+--data-dir may also name the data directory of a node that whylet runs.
+
+Exit codes: 0 all is well or explained, 1 the question failed, 2 the command line is
+wrong, 5 a cause is not known.`,
 		Example: `  whylet-observe why pod/web-1 -n shop
   whylet-observe why --all -A -o json`,
-		Args: cobra.MaximumNArgs(2),
+		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error { return q.ask(out, args) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&q.namespace, "namespace", "n", "default", "namespace")
 	f.StringVarP(&q.container, "container", "c", "", "only this container")
 	f.StringVarP(&q.output, "output", "o", "text", "text, wide or json")
-	f.StringVar(&q.dataDir, "data-dir", defaultDataDir, "where the agent keeps its memory, or a node of Whylet's own its state")
+	f.StringVar(&q.dataDir, "data-dir", defaultDataDir, "the data directory of whylet-observe or of a node on this machine")
 	f.DurationVar(&q.since, "since", 0, "leave out what was over longer ago, such as 2h")
 	f.BoolVar(&q.all, "all", false, "everything that is unhealthy, worst first")
 	f.BoolVarP(&q.everywhere, "all-namespaces", "A", false, "with --all: in every namespace")
@@ -49,9 +54,17 @@ Exit codes: 0 all is well or explained, 5 a cause is not known, 1 the question f
 func (q *question) ask(out io.Writer, args []string) error {
 	name := strings.TrimPrefix(strings.Join(args, "/"), "pod/")
 	if (name == "") != q.all || strings.Contains(name, "/") {
-		return fmt.Errorf("name a pod, or ask about --all")
+		return exit.UsageError("name one pod, or ask about --all; see --help")
 	}
-	r, err := journal.OpenReader(journal.DirBelow(q.dataDir))
+	switch {
+	case !slices.Contains([]string{"text", "wide", "json"}, q.output):
+		return exit.UsageError("-o %s is not known; text, wide and json are", q.output)
+	case q.everywhere && !q.all:
+		return exit.UsageError("-A goes with --all")
+	case q.since < 0:
+		return exit.UsageError("--since %s is in the future; say how long ago, such as 2h", q.since)
+	}
+	r, err := journal.OpenBelow(q.dataDir)
 	if err != nil {
 		return err
 	}
@@ -68,15 +81,8 @@ func (q *question) ask(out io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	if q.output == "json" {
-		err = writeJSON(out, a)
-	} else {
-		_, err = fmt.Fprint(out, a.Text(answer.Style{Wide: q.output == "wide", Zone: time.Local}))
-	}
-	if err == nil && !a.Explained() {
-		return errUnknown
-	}
-	return err
+	style := answer.Style{Wide: q.output == "wide", Zone: time.Local}
+	return q.write(out, a, a.Text(style), a)
 }
 
 func (q *question) answerAll(out io.Writer, r *journal.Reader, asked serve.Question) error {
@@ -87,18 +93,24 @@ func (q *question) answerAll(out io.Writer, r *journal.Reader, asked serve.Quest
 	if err != nil {
 		return err
 	}
-	if q.output == "json" {
-		return writeJSON(out, serve.NewList(all))
-	}
-	_, err = fmt.Fprint(out, answer.Overview(all, answer.Style{Wide: q.output == "wide", Zone: time.Local}))
-	return err
+	style := answer.Style{Wide: q.output == "wide", Zone: time.Local}
+	return q.write(out, serve.NewList(all), answer.Overview(all, style), all...)
 }
 
-func writeJSON(out io.Writer, body any) error {
-	text, err := json.MarshalIndent(body, "", "  ")
-	if err != nil {
-		return fmt.Errorf("writing the answer: %w", err)
+// write prints answers as JSON or as text. The error carries [exit.Unknown] if a cause is not known.
+func (q *question) write(out io.Writer, body any, text string, answers ...answer.Answer) error {
+	if q.output == "json" {
+		encoded, err := json.MarshalIndent(body, "", "  ")
+		if err != nil {
+			return fmt.Errorf("writing the answer: %w", err)
+		}
+		text = string(encoded) + "\n"
 	}
-	_, err = fmt.Fprintln(out, string(text))
-	return err
+	if _, err := io.WriteString(out, text); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(answers, func(a answer.Answer) bool { return !a.Explained() }) {
+		return exit.Silent(exit.Unknown)
+	}
+	return nil
 }

@@ -173,7 +173,7 @@ func (o lintOptions) recorded() (lint.History, error) {
 		}
 		source = f
 	case o.dataDir != "":
-		r, err := journal.OpenReader(journal.DirBelow(o.dataDir))
+		r, err := journal.OpenBelow(o.dataDir)
 		if err != nil {
 			return nil, err
 		}

@@ -105,7 +105,7 @@ func (o *options) record(ctx context.Context, to string, force bool) error {
 	}
 	var memory journal.Source
 	if o.dataDir != "" {
-		r, err := journal.OpenReader(journal.DirBelow(o.dataDir))
+		r, err := journal.OpenBelow(o.dataDir)
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func (o *options) asker(settings ask.Options, everywhere bool) (ask.Asker, error
 		}
 		return &ask.Journal{Source: f, AsOf: f.Stats().Last, Options: settings}, nil
 	case o.dataDir != "":
-		r, err := journal.OpenReader(journal.DirBelow(o.dataDir))
+		r, err := journal.OpenBelow(o.dataDir)
 		if err != nil {
 			return nil, err
 		}
