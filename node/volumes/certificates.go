@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -34,8 +35,6 @@ const (
 	// FailedMount event.
 	firstAnswer = time.Second
 	answerCheck = 20 * time.Millisecond
-	// renewDelay gives kubelet's manager time to take in a renewed certificate.
-	renewDelay = time.Second
 )
 
 // errNoTrustBundles and errNoPodCertificates occur only while no pod was registered
@@ -47,7 +46,8 @@ var (
 
 // certificates has the trust bundles and pod certificates of projected volumes, by
 // kubelet's own managers. Each manager, with its watches, starts with the first pod
-// that needs it: most nodes have none.
+// that needs it: most nodes have none. It is the pod manager of kubelet's manager of
+// certificates.
 type certificates struct {
 	m   *Manager
 	ctx context.Context // ends all watches
@@ -90,11 +90,11 @@ func (c *certificates) startTrust() error {
 	if err != nil {
 		return fmt.Errorf("watch trust bundles: %w", err)
 	}
-	if _, err := bundles.AddEventHandler(onChange(func(any) { c.m.configs.Changed(c.m.projecting(isTrustBundle)) })); err != nil {
-		return fmt.Errorf("watch trust bundles: %w", err)
-	}
-	factory.Start(c.ctx.Done())
 	c.trust, c.synced = manager, bundles.HasSynced
+	factory.Start(c.ctx.Done())
+	if _, err := bundles.AddEventHandler(onChange(func(any) { c.m.configs.Changed(c.projecting(isTrustBundle)) })); err != nil {
+		return fmt.Errorf("follow changes of trust bundles: %w", err)
+	}
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (c *certificates) issuingManager(start bool) podcertificate.Manager {
 	requests := filtered(client, "spec.nodeName", name)
 	nodes := filtered(client, metav1.ObjectNameField, name)
 	informer := tombstoneless{requests.Certificates().V1().PodCertificateRequests()}
-	manager := podcertificate.NewIssuingManager(client, certified{c.m}, recorder{c.m.cfg.Event},
+	manager := podcertificate.NewIssuingManager(client, c, recorder{c.m.cfg.Event},
 		informer, nodes.Core().V1().Nodes(), types.NodeName(name), clock.RealClock{})
 	// An informer refuses handlers only when it has ended.
 	_, _ = informer.Informer().AddEventHandler(onChange(c.answered))
@@ -230,9 +230,9 @@ func projects(pod *v1.Pod, is func(*v1.VolumeProjection) bool) bool {
 }
 
 // projecting lists the pods that have such a source.
-func (m *Manager) projecting(is func(*v1.VolumeProjection) bool) []types.UID {
+func (c *certificates) projecting(is func(*v1.VolumeProjection) bool) []types.UID {
 	var users []types.UID
-	for _, pod := range (certified{m}).GetPods() {
+	for _, pod := range c.GetPods() {
 		if projects(pod, is) {
 			users = append(users, pod.UID)
 		}
@@ -240,10 +240,8 @@ func (m *Manager) projecting(is func(*v1.VolumeProjection) bool) []types.UID {
 	return users
 }
 
-// certified is the pod manager that kubelet's manager of certificates asks.
-type certified struct{ m *Manager }
-
-func (c certified) GetPodByUID(uid types.UID) (*v1.Pod, bool) {
+// GetPodByUID returns a pod that is not torn down.
+func (c *certificates) GetPodByUID(uid types.UID) (*v1.Pod, bool) {
 	p, ok := c.m.lookup(uid)
 	if !ok {
 		return nil, false
@@ -252,12 +250,10 @@ func (c certified) GetPodByUID(uid types.UID) (*v1.Pod, bool) {
 	return pod, pod != nil
 }
 
-func (c certified) GetPods() []*v1.Pod {
+// GetPods returns all pods that are not torn down.
+func (c *certificates) GetPods() []*v1.Pod {
 	c.m.mu.Lock()
-	known := make([]*podVolumes, 0, len(c.m.pods))
-	for _, p := range c.m.pods {
-		known = append(known, p)
-	}
+	known := slices.Collect(maps.Values(c.m.pods))
 	c.m.mu.Unlock()
 	var pods []*v1.Pod
 	for _, p := range known {
