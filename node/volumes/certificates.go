@@ -3,6 +3,7 @@ package volumes
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
@@ -170,14 +171,40 @@ func (h unwrappingHandler) OnDelete(object any) {
 	}
 }
 
-// answered wakes the pod whose request the signer decided.
+// answered wakes the pod whose request the signer decided, once kubelet's manager has
+// taken in the decision, at the latest after firstAnswer.
 func (c *certificates) answered(object any) {
 	request, ok := object.(*certificatesv1.PodCertificateRequest)
 	if !ok || len(request.Status.Conditions) == 0 {
 		return
 	}
-	c.m.configs.Changed([]types.UID{request.Spec.PodUID})
-	c.m.queue.AddAfter(request.Spec.PodUID, renewDelay)
+	go func() {
+		c.await(c.ctx, func(ctx context.Context) (bool, error) { return c.tookIn(ctx, request), nil })
+		c.m.configs.Changed([]types.UID{request.Spec.PodUID})
+	}()
+}
+
+// tookIn reports whether kubelet's manager has the request's certificate for the pod,
+// or an error where the request has none.
+func (c *certificates) tookIn(ctx context.Context, request *certificatesv1.PodCertificateRequest) bool {
+	pod, ok := c.GetPodByUID(request.Spec.PodUID)
+	if !ok {
+		return true
+	}
+	issued, _ := pem.Decode([]byte(request.Status.CertificateChain))
+	for _, v := range pod.Spec.Volumes {
+		for i := 0; v.Projected != nil && i < len(v.Projected.Sources); i++ {
+			if !isPodCertificate(&v.Projected.Sources[i]) {
+				continue
+			}
+			_, chain, err := c.issuingManager(false).GetPodCertificateCredentialBundle(ctx, pod.Namespace, pod.Name, string(pod.UID), v.Name, i)
+			known, _ := pem.Decode(chain)
+			if issued == nil && err != nil || issued != nil && known != nil && bytes.Equal(issued.Bytes, known.Bytes) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // credentials returns the pod's key and certificate chain as PEM. It waits for the

@@ -104,6 +104,7 @@ func TestTrustBundles(t *testing.T) {
 type signer struct {
 	condition metav1.Condition
 	chain     string
+	due       time.Time // when the certificate is to be renewed
 }
 
 func (n *node) signedBy(s *atomic.Pointer[signer]) {
@@ -112,7 +113,7 @@ func (n *node) signedBy(s *atomic.Pointer[signer]) {
 		request.Name, request.CreationTimestamp = request.GenerateName+unique(), metav1.Now()
 		request.Status = certificatesv1.PodCertificateRequestStatus{
 			Conditions: []metav1.Condition{s.Load().condition}, CertificateChain: s.Load().chain,
-			BeginRefreshAt: ptr(metav1.NewTime(time.Now().Add(time.Hour))), NotAfter: ptr(metav1.NewTime(time.Now().Add(2 * time.Hour))),
+			BeginRefreshAt: ptr(metav1.NewTime(s.Load().due)), NotAfter: ptr(metav1.NewTime(time.Now().Add(2 * time.Hour))),
 		}
 		return false, request, nil // the tracker keeps it
 	})
@@ -129,7 +130,7 @@ func TestPodCertificates(t *testing.T) {
 		&v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default", UID: "sa-uid"}})
 	chain := authority(t, "pod")
 	var by atomic.Pointer[signer]
-	by.Store(&signer{metav1.Condition{Type: certificatesv1.PodCertificateRequestConditionTypeIssued, Status: metav1.ConditionTrue}, chain})
+	by.Store(&signer{metav1.Condition{Type: certificatesv1.PodCertificateRequestConditionTypeIssued, Status: metav1.ConditionTrue}, chain, time.Now().Add(time.Hour)})
 	n.signedBy(&by)
 	pod := podCertificate()
 	eventually(t, "a mount", func() bool { return n.SetUp(t.Context(), pod) == nil })
@@ -145,7 +146,7 @@ func TestPodCertificates(t *testing.T) {
 	}
 
 	// The next agent has no key; the one that is mounted stays until there is another.
-	by.Store(&signer{metav1.Condition{Type: certificatesv1.PodCertificateRequestConditionTypeDenied, Reason: "No", Message: "not for you"}, ""})
+	by.Store(&signer{metav1.Condition{Type: certificatesv1.PodCertificateRequestConditionTypeDenied, Reason: "No", Message: "not for you"}, "", time.Time{}})
 	n.restart()
 	eventually(t, "the denial", func() bool {
 		err := n.SetUp(t.Context(), pod)
@@ -154,6 +155,29 @@ func TestPodCertificates(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(n.path(pod, "id"), "bundle.pem")); err != nil {
 		t.Errorf("the certificate went with the agent: %v", err)
 	}
+	n.tearDown(pod.UID)
+}
+
+// A certificate that is due is renewed, and its successor reaches the running pod.
+func TestPodCertificateIsRenewed(t *testing.T) {
+	n := newNode(t, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "n1-uid"}},
+		&v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default", UID: "sa-uid"}})
+	first, second := authority(t, "first"), authority(t, "second")
+	var by atomic.Pointer[signer]
+	issued := metav1.Condition{Type: certificatesv1.PodCertificateRequestConditionTypeIssued, Status: metav1.ConditionTrue}
+	// Kubelet's manager adds up to five minutes to when the certificate is due.
+	by.Store(&signer{issued, first, time.Now().Add(-10 * time.Minute)})
+	n.signedBy(&by)
+	pod := podCertificate()
+	eventually(t, "a mount", func() bool { return n.SetUp(t.Context(), pod) == nil })
+	if got := n.read(pod, "id", "bundle.pem"); !strings.HasSuffix(got, first) {
+		t.Errorf("got %q", got)
+	}
+	by.Store(&signer{issued, second, time.Now().Add(time.Hour)})
+	eventually(t, "the renewed certificate", func() bool {
+		n.certificates.issuingManager(false).TrackPod(t.Context(), pod) // as it does every minute
+		return strings.HasSuffix(n.read(pod, "id", "bundle.pem"), second)
+	})
 	n.tearDown(pod.UID)
 }
 
@@ -172,7 +196,7 @@ func TestPodCertificatesSurviveARelist(t *testing.T) {
 		return true, first, nil
 	})
 	var by atomic.Pointer[signer]
-	by.Store(&signer{metav1.Condition{Type: certificatesv1.PodCertificateRequestConditionTypeIssued, Status: metav1.ConditionTrue}, authority(t, "pod")})
+	by.Store(&signer{metav1.Condition{Type: certificatesv1.PodCertificateRequestConditionTypeIssued, Status: metav1.ConditionTrue}, authority(t, "pod"), time.Now().Add(time.Hour)})
 	n.signedBy(&by)
 	n.certificates.issuingManager(true)
 	<-opened
