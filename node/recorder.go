@@ -1,12 +1,13 @@
 package node
 
 import (
-	"hash/maphash"
+	"fmt"
+	"hash/fnv"
 
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/record"
+	ref "k8s.io/client-go/tools/reference"
 	"k8s.io/klog/v2"
 )
 
@@ -15,21 +16,16 @@ import (
 // where they repeat. It is safe for concurrent use.
 type queuedRecorder []record.EventRecorderLogger
 
-var recorderSeed = maphash.MakeSeed()
-
-// of is the recorder of an object's events.
+// of returns the recorder of an object's events, which is the same in every run. What is no
+// object has the first.
 func (r queuedRecorder) of(object runtime.Object) record.EventRecorderLogger {
-	return r[maphash.String(recorderSeed, uid(object))%uint64(len(r))]
-}
-
-func uid(object runtime.Object) string {
-	if ref, ok := object.(*v1.ObjectReference); ok {
-		return string(ref.UID)
+	about, err := ref.GetReference(scheme.Scheme, object)
+	if err != nil {
+		return r[0]
 	}
-	if o, err := meta.Accessor(object); err == nil {
-		return string(o.GetUID())
-	}
-	return ""
+	h := fnv.New32a()
+	_, _ = fmt.Fprintf(h, "%s/%s/%s", about.Kind, about.Namespace, about.Name)
+	return r[h.Sum32()%uint32(len(r))]
 }
 
 func (r queuedRecorder) Event(object runtime.Object, kind, reason, message string) {
