@@ -7,7 +7,7 @@ import (
 )
 
 // restartAll is a restart of the whole pod in its place, which a container's
-// rule for exit codes asks for (KEP-5532, beta in 1.37). The sandbox stays.
+// rule for exit codes asks for (KEP-5532). The sandbox stays.
 type restartAll struct {
 	Facts []fact.ID `json:"facts"`
 }
