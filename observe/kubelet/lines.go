@@ -47,13 +47,21 @@ const (
 	lineProbeWarning = "Probe succeeded with a warning"        // -v=3
 	lineKilling      = "Killing container with a grace period" // -v=2
 	lineMessage      = "Message for Container of pod"          // -v=2
+	linePostStart    = "Failed to execute PostStartHook"       // always
+	linePreStop      = "PreStop hook failed"                   // always
 	lineEvicted      = "Eviction manager: pod is evicted successfully"
 	lineReclaim      = "Eviction manager: must evict pod(s) to reclaim"
 	lineRanked       = "Eviction manager: pods ranked for eviction"
 )
 
-// hookLines are those of lifecycle hooks that failed, errors at any verbosity.
-var hookLines = map[string]fact.HookKind{"Failed to execute PostStartHook": fact.PostStart, "PreStop hook failed": fact.PreStop}
+// Messages lists the messages of which Read returns more than the pod. Tests expect each of them from
+// every version of kubelet that the agent supports.
+var Messages = []string{
+	lineProbeFailed, lineProbeErrored, lineProbeGood, lineProbeWarning, lineKilling, lineMessage, linePostStart, linePreStop, lineReclaim, lineRanked, lineEvicted,
+}
+
+// hookLines maps the messages about failed lifecycle hooks to the hooks.
+var hookLines = map[string]fact.HookKind{linePostStart: fact.PostStart, linePreStop: fact.PreStop}
 
 // otherLines name pods and say nothing that another source does not say better.
 var otherLines = []string{

@@ -9,29 +9,26 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// wants are what is read of each message that a kubelet of any version logs, in the order of the
-// files in testdata, which make test-observe writes (TestObserveLog).
-var wants = []struct {
-	message string
-	read    func(Word) bool
-}{
-	{lineProbeFailed, func(w Word) bool { return w.Probe != "" && !w.Success && !w.Errored && w.Output != "" && w.UID != "" }},
-	{lineProbeErrored, func(w Word) bool { return w.Probe == fact.Liveness && w.Errored && w.Output != "" && w.UID != "" }},
-	{lineProbeGood, func(w Word) bool { return w.Probe != "" && w.Success }},
-	{lineProbeWarning, func(w Word) bool { return w.Probe == fact.Readiness && w.Success }},
-	{lineKilling, func(w Word) bool {
+// wants checks what Read returns for each of Messages.
+var wants = map[string]func(Word) bool{
+	lineProbeFailed:  func(w Word) bool { return w.Probe != "" && !w.Success && !w.Errored && w.Output != "" && w.UID != "" },
+	lineProbeErrored: func(w Word) bool { return w.Probe == fact.Liveness && w.Errored && w.Output != "" && w.UID != "" },
+	lineProbeGood:    func(w Word) bool { return w.Probe != "" && w.Success },
+	lineProbeWarning: func(w Word) bool { return w.Probe == fact.Readiness && w.Success },
+	lineKilling: func(w Word) bool {
 		return w.ContainerID != "" && w.Container == "c" && w.Said.Values["gracePeriod"] != ""
-	}},
-	{lineMessage, func(w Word) bool {
+	},
+	lineMessage: func(w Word) bool {
 		return w.Container == "c" && w.Said.Message == "Container c failed liveness probe, will be restarted"
-	}},
-	{"Failed to execute PostStartHook", func(w Word) bool { return w.Hook == fact.PostStart && w.Said.Message != "" && w.Container == "c" }},
-	{"PreStop hook failed", func(w Word) bool { return w.Hook == fact.PreStop && w.Said.Message != "" && w.Container == "c" }},
-	{lineReclaim, func(w Word) bool { return w.Reclaims == "memory" }},
-	{lineRanked, func(w Word) bool { return len(w.Ranked) > 1 && w.Ranked[0].Namespace == "shop" }},
-	{lineEvicted, func(w Word) bool { return w.Namespace == "shop" && w.Name != "" && w.Said != nil }},
+	},
+	linePostStart: func(w Word) bool { return w.Hook == fact.PostStart && w.Said.Message != "" && w.Container == "c" },
+	linePreStop:   func(w Word) bool { return w.Hook == fact.PreStop && w.Said.Message != "" && w.Container == "c" },
+	lineReclaim:   func(w Word) bool { return w.Reclaims == "memory" },
+	lineRanked:    func(w Word) bool { return len(w.Ranked) > 1 && w.Ranked[0].Namespace == "shop" },
+	lineEvicted:   func(w Word) bool { return w.Namespace == "shop" && w.Name != "" && w.Said != nil },
 }
 
+// Each file in testdata has Messages in their order; make test-observe writes it (TestObserveLog).
 func TestLogsOfAllVersionsAreRead(t *testing.T) {
 	files, err := filepath.Glob("testdata/1.*.log")
 	if err != nil || len(files) == 0 {
@@ -42,18 +39,18 @@ func TestLogsOfAllVersionsAreRead(t *testing.T) {
 			n := 0
 			record := func(text string) {
 				line, ok := ParseLine(text, now, time.UTC)
-				if !ok || n >= len(wants) {
+				if !ok || n >= len(Messages) {
 					t.Fatalf("no record, or one too many: %s", text)
 				}
 				w, about, understood := Read(line)
-				if want := wants[n]; line.Message != want.message || !about || !understood || !want.read(w) {
+				if line.Message != Messages[n] || !about || !understood || !wants[line.Message](w) {
 					t.Errorf("%s is read as %+v", text, w)
 				}
 				n++
 			}
 			ctx, caughtUp := context.WithCancel(t.Context())
-			if err := FollowFile(ctx, file, record, caughtUp); err != nil || n != len(wants) {
-				t.Errorf("%d of %d records: %v", n, len(wants), err)
+			if err := FollowFile(ctx, file, record, caughtUp); err != nil || n != len(Messages) {
+				t.Errorf("%d of %d records: %v", n, len(Messages), err)
 			}
 		})
 	}

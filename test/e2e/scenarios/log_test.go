@@ -16,15 +16,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what this version of kubelet logs into observe/kubelet/testdata; read the diff before you commit it")
 
-// logged are the messages of kubelet's log that the agent reads. All minor versions that the
-// agent runs beside log them; one that is worded anew would be missed here first.
-var logged = []string{
-	"Probe failed", "Probe errored", "Probe succeeded", "Probe succeeded with a warning", "Killing container with a grace period", "Message for Container of pod",
-	"Failed to execute PostStartHook", "PreStop hook failed",
-	"Eviction manager: must evict pod(s) to reclaim", "Eviction manager: pods ranked for eviction", "Eviction manager: pod is evicted successfully",
-}
-
-// loggers are pods about which kubelet logs all of these.
+// loggers are pods about which kubelet logs all of kubelet.Messages.
 const loggers = `
 {apiVersion: v1, kind: Pod, metadata: {name: probed}, spec: {automountServiceAccountToken: false, terminationGracePeriodSeconds: 1, containers: [{name: c, image: "nginx:1",
   livenessProbe: {httpGet: {port: 80, path: /missing}, periodSeconds: 1, initialDelaySeconds: 3, failureThreshold: 2}, readinessProbe: {exec: {command: ["true"]}, periodSeconds: 1}}]}}
@@ -64,17 +56,17 @@ func TestObserveLog(t *testing.T) {
 		if !ok {
 			return
 		}
-		if _, about, understood := kubelet.Read(line); about && understood && slices.Contains(logged, line.Message) && found[line.Message] == "" {
+		if _, about, understood := kubelet.Read(line); about && understood && slices.Contains(kubelet.Messages, line.Message) && found[line.Message] == "" {
 			found[line.Message] = text
 		}
-		if len(found) == len(logged) {
+		if len(found) == len(kubelet.Messages) {
 			stop()
 		}
 	}
 	if err := kubelet.FollowFile(follow, log, record, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, message := range logged {
+	for _, message := range kubelet.Messages {
 		if found[message] == "" {
 			t.Errorf("this kubelet does not log %q, or not as it is read", message)
 		}
@@ -94,7 +86,7 @@ func keepLog(t *testing.T, node *Kubelet, found map[string]string) {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(string(out), "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	var all strings.Builder
-	for _, message := range logged {
+	for _, message := range kubelet.Messages {
 		all.WriteString(strings.TrimSuffix(found[message], "\n") + "\n")
 	}
 	if err := os.WriteFile(filepath.Join("..", "..", "..", "observe", "kubelet", "testdata", major+"."+minor+".log"), []byte(all.String()), 0o644); err != nil {
