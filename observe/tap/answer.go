@@ -2,7 +2,9 @@ package tap
 
 import (
 	"bytes"
+	"io"
 	"iter"
+	"net/http/httputil"
 	"net/url"
 	"strconv"
 	"strings"
@@ -17,6 +19,7 @@ type head struct {
 	header map[string]string // those that evidence keeps
 	// size is that of the head, length what it says of the body; -1: not known.
 	size, length int
+	chunked      bool
 }
 
 // keptHeaders are those that name who answered and where to, the marks of meshes' sidecars
@@ -67,6 +70,9 @@ func (h *head) take(line string) {
 			h.length = n
 		}
 	}
+	if strings.EqualFold(name, "Transfer-Encoding") {
+		h.chunked = strings.EqualFold(value, "chunked")
+	}
 	for _, kept := range keptHeaders {
 		if strings.EqualFold(name, kept) {
 			if h.header == nil {
@@ -75,6 +81,18 @@ func (h *head) take(line string) {
 			h.header[kept] = value
 		}
 	}
+}
+
+// body returns what was copied of the body, without the sizes of its chunks; nil if nothing was.
+func (h head) body(copied []byte) []byte {
+	if h.size <= 0 || h.size >= len(copied) {
+		return nil
+	}
+	body := copied[h.size:]
+	if h.chunked {
+		body, _ = io.ReadAll(httputil.NewChunkedReader(bytes.NewReader(body))) // an error ends a copy that is cut off
+	}
+	return body
 }
 
 // requestPath is the path of an HTTP/1 request; ok is false for anything else.

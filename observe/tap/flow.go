@@ -176,9 +176,7 @@ func (f *Flows) end(key flow, s *state, _ time.Duration) {
 	delete(f.open, key)
 	if !s.ended {
 		s.ended = true
-		if s.head.size > 0 && s.head.size < len(s.begin) {
-			s.Body = s.begin[s.head.size:]
-		}
+		s.Body = s.head.body(s.begin)
 		s.Odd = s.Path != "" && s.Status == 0 && len(s.begin) > 0 && !mayBeHead(s.begin)
 		f.Tell(s.Attempt)
 	}

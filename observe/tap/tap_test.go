@@ -372,3 +372,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestBody: the sizes of chunks are no part of what an application says.
+func TestBody(t *testing.T) {
+	const begin = "HTTP/1.1 400 Bad Request\r\n"
+	for _, c := range []struct{ copied, want string }{
+		{begin + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", ""},
+		{begin + "Transfer-Encoding: chunked\r\n\r\n6\r\nno Hos\r\n1\r\nt\r\n0\r\n\r\n", "no Host"},
+		{begin + "Transfer-Encoding: chunked\r\n\r\n9\r\nno Ho", "no Ho"}, // cut off in the copy
+		{begin + "Content-Length: 1\r\n\r\n0", "0"},
+		{begin + "Content-Length: 0\r\n\r\n", ""},
+		{begin + "Content-", ""},
+	} {
+		if h, ok := readHead([]byte(c.copied)); !ok || string(h.body([]byte(c.copied))) != c.want {
+			t.Errorf("%q: %q, want %q", c.copied, h.body([]byte(c.copied)), c.want)
+		}
+	}
+}
