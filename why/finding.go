@@ -220,7 +220,11 @@ func undecided(symptom, container, what string, chain []answer.Link, rest []find
 		}
 	}
 	if len(possible) > 0 {
-		v.Missing = "What is known fits " + strings.Join(possible, " and ") + "."
+		what := "Possible causes: "
+		if len(possible) == 1 {
+			what = "Possible cause: "
+		}
+		v.Missing = what + strings.Join(possible, ", ") + "."
 	}
 	v.Missing = strings.TrimSpace(v.Missing + " " + missing)
 	return v
