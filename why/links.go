@@ -193,7 +193,11 @@ func deletionWords(b fact.DeletionSeen) string {
 	if b.Gone {
 		return "the object is gone from the API server" + byWhom(b.By)
 	}
-	return fmt.Sprintf("it was deleted%s, grace period %d s", byWhom(b.By), b.GraceSeconds)
+	text := "it was deleted" // b.By wrote the object last: a deletion by a person leaves no name in it
+	if b.GraceSeconds > 0 {
+		text += fmt.Sprintf(", grace period %d s", b.GraceSeconds)
+	}
+	return text
 }
 
 func marked(b fact.Marked) string {

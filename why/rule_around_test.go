@@ -108,7 +108,7 @@ func TestWhoAskedForIt(t *testing.T) {
 func TestWhoAskedAndMayHaveBeenRefused(t *testing.T) {
 	for before, want := range map[time.Duration]string{
 		time.Second: "evicted (as kubectl drain does) at the request of alice",
-		time.Minute: "by whom is not known", // that one was refused, as a disruption budget does
+		time.Minute: "does not record who deleted it", // that one was refused, as a disruption budget does
 	} {
 		s := tell(t, owned("a1"))
 		s.wait(time.Hour)
@@ -310,9 +310,9 @@ func TestEvictedByTheAPIServer(t *testing.T) {
 	}{
 		{"a drain", v1.ConditionTrue, fact.EvictedByAPI, -time.Millisecond, answer.Deleted, answer.Recorded, "somebody asked the API server to evict it"},
 		{"the deletion came later", v1.ConditionTrue, fact.EvictedByAPI, -time.Minute, answer.Deleted, answer.Inferred, "somebody asked the API server to evict it"},
-		{"it came to nothing", v1.ConditionFalse, fact.EvictedByAPI, -time.Minute, answer.CauseUnknown, answer.Unknown, "by whom is not known"},
-		{"it went already", v1.ConditionTrue, fact.EvictedByAPI, time.Second, answer.CauseUnknown, answer.Unknown, "by whom is not known"},
-		{"kubelet ended it before", v1.ConditionTrue, v1.PodReasonTerminationByKubelet, -time.Hour, answer.CauseUnknown, answer.Unknown, "by whom is not known"},
+		{"it came to nothing", v1.ConditionFalse, fact.EvictedByAPI, -time.Minute, answer.CauseUnknown, answer.Unknown, "does not record who deleted it"},
+		{"it went already", v1.ConditionTrue, fact.EvictedByAPI, time.Second, answer.CauseUnknown, answer.Unknown, "does not record who deleted it"},
+		{"kubelet ended it before", v1.ConditionTrue, v1.PodReasonTerminationByKubelet, -time.Hour, answer.CauseUnknown, answer.Unknown, "does not record who deleted it"},
 	} {
 		s := tell(t, owned("a1"))
 		s.wait(2 * time.Hour)

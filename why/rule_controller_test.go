@@ -44,11 +44,11 @@ func TestWhatItsMakerSays(t *testing.T) {
 		possible int
 		says     string
 	}{
-		{name: "nothing", pod: owned("a1"), cause: answer.CauseUnknown, possible: 3, says: "by whom is not known"},
-		{name: "that it deleted another", pod: owned("a1"), said: []fact.Said{set("Deleted pod: web-2")}, cause: answer.CauseUnknown, possible: 3, says: "by whom is not known"},
+		{name: "nothing", pod: owned("a1"), cause: answer.CauseUnknown, possible: 3, says: "does not record who deleted it"},
+		{name: "that it deleted another", pod: owned("a1"), said: []fact.Said{set("Deleted pod: web-2")}, cause: answer.CauseUnknown, possible: 3, says: "does not record who deleted it"},
 		{name: "that it did", pod: owned("a1"), said: []fact.Said{own}, cause: answer.CauseUnknown, possible: 2, says: "ReplicaSet web-a1, which had made the pod, deleted it, and says so itself"},
 		{name: "that it did, and nobody that fewer are wanted", pod: owned("a1"), said: []fact.Said{own, made, other}, cause: answer.CauseUnknown, possible: 2, says: "says so itself"},
-		{name: "nothing, and fewer are wanted", pod: owned("a1"), said: []fact.Said{made, down}, cause: answer.CauseUnknown, possible: 3, says: "by whom is not known"},
+		{name: "nothing, and fewer are wanted", pod: owned("a1"), said: []fact.Said{made, down}, cause: answer.CauseUnknown, possible: 3, says: "does not record who deleted it"},
 		{name: "that it did: fewer are wanted", pod: owned("a1"), said: []fact.Said{made, own, down}, cause: answer.ScaledDown, says: "Deployment web wanted fewer pods: it scaled ReplicaSet web-a1 down from 3 to 2"},
 		{name: "that it did: fewer are wanted, and more again", pod: owned("a1"), said: []fact.Said{made, own, down}, heir: "a1", cause: answer.ScaledDown},
 		{name: "that it did: another revision comes", pod: owned("a1"), said: []fact.Said{made, other, own, down}, cause: answer.RolledOut, says: "it scaled up ReplicaSet web-b2, and web-a1 down"},

@@ -31,7 +31,7 @@ func (h *inquiry) deletionFinding() finding {
 
 // deletion takes the object's own word.
 func deletion(h *inquiry) *finding {
-	f := &finding{cause: answer.Deleted, weight: fair, text: "The pod was deleted; by whom is not known: deletions leave no trace in the object."}
+	f := &finding{cause: answer.Deleted, weight: fair, text: "The pod was deleted. The object does not record who deleted it."}
 	at, b, ok := h.Deletion()
 	if !ok {
 		return f
@@ -64,8 +64,8 @@ func deletion(h *inquiry) *finding {
 		return h.deletedByOther(at)
 	case h.byOwn() != nil:
 		return h.deletedByOwn(h.byOwn(), at)
-	case b.By != "":
-		f.text = fmt.Sprintf("The pod was deleted; the last to change its object was %s.", b.By)
+	case b.Gone && b.By != "":
+		f.text = fmt.Sprintf("The manifest of the static pod was removed from %s.", b.By)
 	}
 	if heir := h.heir(); heir != nil && target == nil {
 		f.chain = append(f.chain, kinLink(heir))

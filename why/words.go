@@ -47,7 +47,8 @@ func hookSaid(text string) string {
 	if i < 0 {
 		return prose.Brief(text, kept)
 	}
-	return prose.Midst(text[:i], kept/2) + ended + prose.Midst(text[i+len(ended):], kept)
+	code, output, _ := strings.Cut(text[i+len(ended):], ": ")
+	return prose.Midst(text[:i], kept/2) + ended + strings.TrimRight(code, ": ") + colon(prose.Midst(words.Told(output), kept))
 }
 
 func signalName(n int32) string {

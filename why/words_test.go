@@ -1,8 +1,12 @@
 package why
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"whylet.dev/whylet/fact"
 )
 
 // How a hook ended and what it said last is told however long its command is.
@@ -13,10 +17,33 @@ func TestHookSaid(t *testing.T) {
 		t.Error(got)
 	}
 	long := strings.Repeat("waits ", 100)
-	if got := hookSaid("command 'a' exited with 1: " + long + "\nno such file"); !strings.HasSuffix(got, "no such file") || !strings.HasPrefix(got, "command 'a' exited with 1: waits") || len([]rune(got)) > 2*kept {
+	if got := hookSaid("command 'a' exited with 1: " + long + "\nno such file"); got != "command 'a' exited with 1: no such file" {
 		t.Error(got)
 	}
 	if got := hookSaid("not found"); got != "not found" {
 		t.Error(got)
+	}
+}
+
+// TestLinks: what was not measured, or says nothing, is left out.
+func TestLinks(t *testing.T) {
+	meter := "  % Total    % Received % Xferd  Average Speed   Time    Time     Time  Current\n                                 Dload  Upload   Total   Spent    Left  Speed\n" +
+		"\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0\ncurl: (22) The requested URL returned error: 503"
+	for _, c := range []struct {
+		body fact.Body
+		want string
+	}{
+		{fact.HookRan{Hook: fact.PostStart, Error: "command 'curl -f http://db/' exited with 22: " + meter}, "PostStart hook failed: command 'curl -f http://db/' exited with 22: curl: (22) The requested URL returned error: 503"},
+		{fact.HookRan{Hook: fact.PostStart, Error: fmt.Sprintf("Exec lifecycle hook ([false]) for Container \"c\" in Pod \"p\" failed - error: command 'false' exited with 1: , message: %q", "")}, "PostStart hook failed: command 'false' exited with 1"},
+		{fact.HookRan{Hook: fact.PreStop, Took: 2 * time.Second, Error: "not found"}, "PreStop hook failed after 2 s: not found"},
+		{fact.DeletionSeen{By: "kube-controller-manager", GraceSeconds: 30}, "it was deleted, grace period 30 s"},
+		{fact.DeletionSeen{By: "kubectl-client-side-apply"}, "it was deleted"},
+		{fact.DeletionSeen{Gone: true, By: "/etc/kubernetes/manifests"}, "the object is gone from the API server (/etc/kubernetes/manifests)"},
+		{fact.OOMKilled{Main: true, AnonRSS: 133 << 20, Limit: 128 << 20}, "OOMKilled by the kernel, the main process, at a limit of 128Mi"},
+		{fact.OOMKilled{Main: true, AnonRSS: 120 << 20, Limit: 128 << 20}, "OOMKilled by the kernel, the main process, which held 120Mi, at a limit of 128Mi"},
+	} {
+		if got, _ := describe(c.body); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }
