@@ -17,7 +17,7 @@ type Outcome string
 const (
 	NoAnswerOfDNS   Outcome = "no-dns"      // DNS did not answer
 	UnknownName     Outcome = "no-name"     // DNS knows no such name
-	NobodyListens   Outcome = "refused"     // nobody takes connections there
+	NobodyListens   Outcome = "refused"     // the connection is refused
 	Unanswered      Outcome = "unanswered"  // nobody answers there
 	NotReached      Outcome = "unreached"   // it is not reached
 	ServerError     Outcome = "failed"      // it answers with an error of its own

@@ -145,7 +145,7 @@ func (h *inquiry) wellness(container string) trouble {
 	t := trouble{Symptom: answer.Symptom{Kind: answer.Healthy, Container: container, Text: "it runs as it should"}}
 	v, below := h.explainHealthy(container)
 	if t.BelowThreshold = below; below {
-		t.Text = "it is ready, and a probe of it fails"
+		t.Text = "it is ready, but its probe failed lately"
 	} else if v.Certainty == answer.Unknown && v.Cause == answer.None {
 		t.Text = "it runs and is Ready"
 	}

@@ -208,10 +208,9 @@ func take(v *answer.Verdict, r finding) {
 func undecided(symptom, container, what string, chain []answer.Link, rest []finding, missing string, fixes ...answer.Fix) answer.Verdict {
 	v := answer.Verdict{Symptom: symptom, Cause: answer.CauseUnknown, Certainty: answer.Unknown, Container: container, Chain: inOrder(chain), Fixes: fixes}
 	v.Say(answer.Parts{Subject: subject(container), What: what})
-	var possible []string
 	for _, r := range rest {
 		if r.weight > refuted && !slices.Contains(v.Possible, r.cause) {
-			v.Possible, possible = append(v.Possible, r.cause), append(possible, string(r.cause))
+			v.Possible = append(v.Possible, r.cause)
 			v.Chain = inOrder(append(v.Chain, r.chain...))
 			v.Fixes = append(v.Fixes, tellsApart(r.fixes, v.Fixes)...)
 		}
@@ -219,12 +218,8 @@ func undecided(symptom, container, what string, chain []answer.Link, rest []find
 			take(&v, r)
 		}
 	}
-	if len(possible) > 0 {
-		what := "Possible causes: "
-		if len(possible) == 1 {
-			what = "Possible cause: "
-		}
-		v.Missing = what + strings.Join(possible, ", ") + "."
+	if len(v.Possible) > 0 {
+		v.Missing = answer.MayBe(v.Possible)
 	}
 	v.Missing = strings.TrimSpace(v.Missing + " " + missing)
 	return v

@@ -137,7 +137,7 @@ func (h *inquiry) nodeFix() answer.Fix {
 	if h.Beside == "" && !h.FromAPI || h.Object == nil || h.Object.Spec.NodeName == "" {
 		return h.inspect("see how the node is", "whylet status")
 	}
-	return h.inspect("see how node "+h.Object.Spec.NodeName+" is", kubectl.Command("", "describe node %s", h.Object.Spec.NodeName))
+	return h.inspect("check node "+h.Object.Spec.NodeName+" is", kubectl.Command("", "describe node %s", h.Object.Spec.NodeName))
 }
 
 func (h *inquiry) limitsFix(text string) answer.Fix {
@@ -158,7 +158,7 @@ func (h *inquiry) logsFix(run *history.Run) []answer.Fix {
 	logs := func(lines int) string {
 		return h.kubectl("logs %s -c %s%s --tail=%d", h.Pod.Name, run.Container, previous, lines)
 	}
-	return []answer.Fix{h.inspect("read its last words", logs(lastLines)).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs(moreLines)})}
+	return []answer.Fix{h.inspect("read its log", logs(lastLines)).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs(moreLines)})}
 }
 
 // runByHand starts a copy of the pod in which a shell stands in the place of a container's command.

@@ -37,15 +37,15 @@ func TestFitting(t *testing.T) {
 		},
 		"last words of which nobody knows": {
 			func(s *tale) { s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true}) },
-			[]string{"read its last words: kubectl -n shop logs web-1 -c app -p --tail=20"},
+			[]string{"read its log: kubectl -n shop logs web-1 -c app -p --tail=20"},
 		},
 		"an answer that is quoted": {
 			func(s *tale) { s.probe("app", 3, status(fact.Readiness, 500, "no room")) },
-			[]string{"read its last words: kubectl -n shop logs web-1 -c app --tail=20"},
+			[]string{"read its log: kubectl -n shop logs web-1 -c app --tail=20"},
 		},
 		"an answer without a word": {
 			func(s *tale) { s.probe("app", 3, status(fact.Readiness, 500, "")) },
-			[]string{"ask the same from inside: kubectl -n shop exec web-1 -c app -- wget -S -O- http://10.0.0.1:8080/", "read its last words: kubectl -n shop logs web-1 -c app --tail=20"},
+			[]string{"ask the same from inside: kubectl -n shop exec web-1 -c app -- wget -S -O- http://10.0.0.1:8080/", "read its log: kubectl -n shop logs web-1 -c app --tail=20"},
 		},
 		"on the node": {
 			func(s *tale) {

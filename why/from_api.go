@@ -122,7 +122,7 @@ func (h *inquiry) openBelow(p *probing, ready time.Time) answer.Verdict {
 	if p.spec == nil || p.until.Sub(since) <= time.Duration(max(p.spec.FailureThreshold, 1)+1)*(p.period()+p.timeout()) {
 		return undecided("", p.run.Container, what, p.chain(), nil, "", h.describeFix())
 	}
-	f := finding{cause: answer.None, rule: "no-symptom", weight: fair, chain: p.chain(), text: what, because: []string{"Such failures have gone on for so long that some attempts must have succeeded between them."}}
+	f := finding{cause: answer.None, rule: "no-symptom", weight: fair, chain: p.chain(), text: what, because: []string{"Some attempts must have succeeded in between: the failures go back further than it takes to count as failed."}}
 	return f.verdict("", p.run.Container, nil)
 }
 
@@ -170,13 +170,13 @@ func probeSaysWhere(p *probing) *finding {
 	}
 	if port, line := p.loggedPort(lines); port > 0 {
 		f.cause, f.weight, f.chain = answer.ProbeWrongPort, fair, p.chain(at)
-		f.text = fmt.Sprintf("%s asks on port %d, which container %s does not declare and where it has never been answered; by its log it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
+		f.text = fmt.Sprintf("%s asks on port %d, which container %s does not declare and where it has never been answered; its log says that it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set %s to %d", p.field("port"), port))}
 		return f
 	}
 	if port, line := p.listensElsewhere(lines); port > 0 {
 		f.weight, f.chain = fair, p.chain(at)
-		f.text = fmt.Sprintf("%s asks on port %d, where container %s has never been answered; by its log it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
+		f.text = fmt.Sprintf("%s asks on port %d, where container %s has never been answered; its log says that it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set containerPort and %s to %d, and targetPort of its Services; or have the application listen on port %d", p.field("port"), port, p.port()))}
 		return f
 	}
@@ -362,7 +362,7 @@ func (h *inquiry) stillCreated(container string) (v answer.Verdict, ok bool) {
 			continue
 		}
 		if at := run.Images[len(run.Images)-1]; at.Body.Kind() == (fact.ImagePulling{}).Kind() {
-			what = fmt.Sprintf("The image of container %s is being pulled, since %s.", name, prose.Span(h.now.Sub(at.When())))
+			what = fmt.Sprintf("The image of container %s has been pulled for %s.", name, prose.Span(h.now.Sub(at.When())))
 		}
 	}
 	return undecided("", container, what, nil, nil, "", h.describeFix()), true

@@ -187,7 +187,7 @@ func TestOrder(t *testing.T) {
 	}{
 		{
 			name: "no source that would show it", node: []fact.Fact{started()}, ran: time.Hour, cause: answer.CauseUnknown,
-			says: "ended with exit code 0 after 60 min. Possible cause: app-exit-success. Whether somebody asked it to is not known here: signals are not traced on this node.",
+			says: "ended with exit code 0 after 60 min. It may be that the main process ended by itself with its work done. Whether somebody asked it to is not known here: signals are not traced on this node.",
 		},
 		{name: "before a probe could have failed as often as it takes", node: []fact.Fact{started()}, ran: time.Second, cause: answer.AppExitSuccess},
 		{

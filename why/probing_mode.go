@@ -121,7 +121,7 @@ func (p *probing) findOut() {
 // commandSaid says how a probe's command ended.
 func commandSaid(ev *fact.Evidence) string {
 	if ev.ExitCode == nil {
-		return "says no"
+		return "fails"
 	}
 	return fmt.Sprintf("exits with %d", *ev.ExitCode)
 }

@@ -46,7 +46,11 @@ func (p *probing) chain(more ...*fact.Fact) []answer.Link {
 		if n > 1 {
 			all = append(all, first)
 			last := link(p.failed[n-1])
-			if n > 2 {
+			switch {
+			case n < 3:
+			case p.h.FromAPI && p.run.Kill == nil && p.h.Object != nil && readyNow(p.h.Object.Status): // its events are counted, whatever came between
+				last.Text += fmt.Sprintf(" (%d times)", n)
+			default:
 				last.Text += fmt.Sprintf(" (attempt %d in a row)", n)
 			}
 			first = last

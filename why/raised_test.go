@@ -21,7 +21,7 @@ func TestRaisedAt(t *testing.T) {
 	s := tell(t, pod)
 	s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, LastLines: python})
 	v := s.ask().Verdicts[0]
-	if !strings.Contains(v.Text, "the last that it said: KeyError: 'DB' (at /srv/app.py:12, in load).") {
+	if !strings.Contains(v.Text, "its last message: KeyError: 'DB' (at /srv/app.py:12, in load).") {
 		t.Error(v.Text)
 	}
 	if f := v.Fixes[0]; f.Text != "if /srv/app.py, where that was raised, is at fault, correct it: it is app.py of ConfigMap shop" || f.Command != "kubectl -n shop edit configmap shop" {

@@ -51,7 +51,7 @@ func (h *inquiry) startingTrouble(run *history.Run) (trouble, bool) {
 		return trouble{}, false
 	}
 	since := p.failed[0].When()
-	text := fmt.Sprintf("container %s runs and has not started by its startup probe, since %s", run.Container, prose.Span(max(h.now.Sub(since), 0)))
+	text := fmt.Sprintf("container %s runs, and its startup probe has not succeeded for %s", run.Container, prose.Span(max(h.now.Sub(since), 0)))
 	return trouble{
 		answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: since, Last: h.now, Text: text},
 		func(id string) answer.Verdict {
@@ -121,7 +121,7 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
 		return trouble{}, false // what matters is why the run before it ended
 	}
 	s := answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.now}
-	s.Text = fmt.Sprintf("container %s runs and is not ready, since %s", run.Container, prose.Span(max(h.now.Sub(began.Seen), 0)))
+	s.Text = fmt.Sprintf("container %s runs, and has not been ready for %s", run.Container, prose.Span(max(h.now.Sub(began.Seen), 0)))
 	if over != nil {
 		s.Last, s.AtStart = over.Seen, newest && run.Exit == nil && h.onlyStarted(run, began)
 		s.Text = fmt.Sprintf("container %s was not ready for %s, until %s", run.Container, prose.Span(over.Seen.Sub(began.Seen)), over.Seen.Format(time.TimeOnly))

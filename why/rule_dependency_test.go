@@ -30,7 +30,7 @@ func TestDependency(t *testing.T) {
 	}
 	for _, q := range []question{
 		{name: "no such name", symptom: answer.Restarted, cause: answer.DependencyDown, says: "db.shop.svc.cluster.local", tale: said(1, "starting", "dial tcp: lookup db.shop.svc.cluster.local on 10.96.0.10:53: no such host")},
-		{name: "refused by a Service without endpoints", symptom: answer.Restarted, cause: answer.DependencyDown, says: "nobody takes connections there", tale: said(1, `psql: error: connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`)},
+		{name: "refused by a Service without endpoints", symptom: answer.Restarted, cause: answer.DependencyDown, says: "the connection is refused", tale: said(1, `psql: error: connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`)},
 		{name: "Node, with its stack trace", symptom: answer.Restarted, cause: answer.DependencyDown, says: "10.0.0.9:6379", tale: said(1, "Error: connect ECONNREFUSED 10.0.0.9:6379", "    at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1607:16)")},
 		{name: "nginx", symptom: answer.Restarted, cause: answer.DependencyDown, says: "backend, which it needs", tale: said(1, `2026/11/22 14:27:52 [emerg] 1#1: host not found in upstream "backend" in /etc/nginx/nginx.conf:2`)},
 		{name: "Python, which names nobody, after it said whom it asks", symptom: answer.Restarted, cause: answer.DependencyDown, says: "could not reach mqtt-edge:1883", tale: said(1, "2026-11-27 10:25:16,481 INFO connecting to local broker tcp://mqtt-edge:1883", "Traceback (most recent call last):", `  File "/srv/mqtt.py", line 15, in __init__`, "socket.gaierror: [Errno -3] Temporary failure in name resolution")},
@@ -180,7 +180,7 @@ func TestProbeAsksAnother(t *testing.T) {
 	}
 	one := 1
 	for _, q := range []question{
-		{name: "refused", pod: web(ready), symptom: answer.NotReady, cause: answer.DependencyDown, says: "asks api, and not container app itself: nobody takes connections there", tale: asks(&one, "curl -f http://api/health", "curl: (7) Failed to connect to api port 80: Connection refused")},
+		{name: "refused", pod: web(ready), symptom: answer.NotReady, cause: answer.DependencyDown, says: "asks api, and not container app itself: the connection is refused", tale: asks(&one, "curl -f http://api/health", "curl: (7) Failed to connect to api port 80: Connection refused")},
 		{name: "late", pod: web(ready), symptom: answer.NotReady, cause: answer.DependencyDown, tale: asks(nil, "wget -q -O- http://api/health", "")},
 		{name: "a Service by its variable", pod: web(ready), symptom: answer.NotReady, cause: answer.DependencyDown, says: "asks shop-db", tale: asks(&one, "sh -c wget http://$SHOP_DB_SERVICE_HOST:8080/", "")},
 		{name: "a database by its client", pod: web(ready), symptom: answer.NotReady, cause: answer.DependencyDown, says: "asks db", tale: asks(&one, "pg_isready -U app -h db", "db:5432 - no response")},

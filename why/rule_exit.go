@@ -173,7 +173,7 @@ func (e ending) quote() string {
 		when = e.longBefore()
 	}
 	said := quoteAs(answer.RoleEnd, e.inItsWords(), quoted)
-	return "the last that it said" + when + ": " + said + atPlace(said, e.raisedAt()) + "."
+	return "its last message" + when + ": " + said + atPlace(said, e.raisedAt()) + "."
 }
 
 // raisedAt is where in its own code a process says that happened for which it ends.
@@ -238,6 +238,9 @@ func ownSuccess(e ending) *finding {
 		return nil
 	}
 	f := &finding{cause: answer.AppExitSuccess, weight: strong, chain: e.chain()}
+	if sender, _ := e.lastSignal(); sender != nil {
+		return nil // it ended on that
+	}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code 0, as if its work were done.", e.run.Container, e.after())
 	f.fixes = e.h.logsFix(e.run)
 	if e.h.FromAPI && (!e.soEachTime() || e.unread()) {
@@ -252,7 +255,7 @@ func ownSuccess(e ending) *finding {
 		return f
 	}
 	if said := e.lastWord(); said != "" {
-		f.because = []string{"the last that it said: " + quoteAs(answer.RoleEnd, said, quoted) + "."}
+		f.because = []string{"its last message: " + quoteAs(answer.RoleEnd, said, quoted) + "."}
 		e.h.namedFile(f, e.run.Container, said)
 	}
 	if e.h.Object != nil && e.h.Object.Spec.RestartPolicy == v1.RestartPolicyAlways {

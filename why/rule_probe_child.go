@@ -88,7 +88,7 @@ func probeDiedAnswering(p *probing) *finding {
 	f := &finding{cause: answer.AppExitError, weight: fair, chain: p.chain(), fixes: p.h.logsFix(p.run)}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself with exit code %d while it was to answer %s, which broke off.", p.run.Container, exit.ExitCode, p.what())
 	if said := newEnding(p.h, p.run).lastWord(); said != "" {
-		f.because = []string{"The last that it said: " + answer.RoleEnd.Mark(prose.Brief(said, kept)) + "."}
+		f.because = []string{"Its last message: " + answer.RoleEnd.Mark(prose.Brief(said, kept)) + "."}
 	}
 	return f
 }

@@ -23,7 +23,7 @@ func probeSaidNo(p *probing) *finding {
 	f := &finding{cause: answer.AppUnhealthy, weight: fair, certainty: answer.Recorded, chain: p.chain()}
 	switch {
 	case p.mode == exitCode:
-		f.text = fmt.Sprintf("The application says that it is unhealthy: the command of %s %s%s.", p.what(), commandSaid(ev), saying(ev.Output))
+		f.text = fmt.Sprintf("The command of %s %s%s.", p.what(), commandSaid(ev), saying(ev.Output))
 	case p.mode == answered && p.relayed() != "":
 		f.certainty = answer.Inferred
 		f.text = fmt.Sprintf("Container %s hands on another server's answer to %s: %d%s, a page of %s%s.", p.run.Container, p.what(), ev.Status, saying(ev.Output), p.relayed(), p.sinceWhen())

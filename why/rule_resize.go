@@ -44,15 +44,15 @@ func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 	said := quote(pending.Message, 160)
 	switch pending.Reason {
 	case v1.PodReasonDeferred:
-		f.text = fmt.Sprintf("The new resources that its spec asks for do not fit on the node now, so it runs on with the old ones until there is room: %s.", said)
+		f.text = fmt.Sprintf("The new resources that its spec asks for do not fit on the node now, so it keeps running with the old ones until there is room: %s.", said)
 		f.fixes = append(f.fixes, h.inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"))
 	case v1.PodReasonInfeasible:
-		f.text = fmt.Sprintf("The node can never give it the new resources that its spec asks for, so it runs on with the old ones: %s.", said)
+		f.text = fmt.Sprintf("The node can never give it the new resources that its spec asks for, so it keeps running with the old ones: %s.", said)
 	default:
 		f.cause = answer.RuntimeFailed
 		f.text = fmt.Sprintf("The new resources that its spec asks for could not be set, so %s runs on with the old ones: %s.", whose, said)
 		if sizes != nil {
-			f.text = fmt.Sprintf("%s uses more memory (%s) than the new limit that its spec asks for (%s), so it runs on with the old one.", strings.ToUpper(whose[:1])+whose[1:], sizeOf(sizes["usage"]), sizeOf(sizes["limit"]))
+			f.text = fmt.Sprintf("%s uses more memory (%s) than the new limit that its spec asks for (%s), so it keeps running with the old one.", strings.ToUpper(whose[:1])+whose[1:], sizeOf(sizes["usage"]), sizeOf(sizes["limit"]))
 			f.fixes[0].Text = "ask for a limit above what it uses, or have it use less"
 		}
 	}

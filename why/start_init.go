@@ -18,7 +18,7 @@ import (
 func (h *inquiry) initTroubles(name string, ends []*history.Run, status v1.PodStatus) []trouble {
 	if run := h.Last(name); run.Started != nil && run.Exit == nil && !final(status.Phase) && !h.triesAgain(run, ends) {
 		since := run.Started.When()
-		text := fmt.Sprintf("the pod waits for init container %s, since %s", name, prose.Span(max(h.now.Sub(since), 0)))
+		text := fmt.Sprintf("the pod has waited for init container %s for %s", name, prose.Span(max(h.now.Sub(since), 0)))
 		return []trouble{{
 			answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: text},
 			func(id string) answer.Verdict { v := h.initWaiting(run); return v.verdict(id, name, nil) },
@@ -119,7 +119,7 @@ func (h *inquiry) sidecarTrouble(name string, status v1.PodStatus) (trouble, boo
 	}
 	since := run.Started.When()
 	return trouble{
-		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("the pod waits for sidecar %s to have started, since %s", name, prose.Span(max(h.now.Sub(since), 0)))},
+		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("the pod has waited for sidecar %s to start for %s", name, prose.Span(max(h.now.Sub(since), 0)))},
 		func(id string) answer.Verdict {
 			p := newProbing(h, run, fact.Startup, nil)
 			if len(p.failed) == 0 && h.FromAPI {

@@ -162,7 +162,7 @@ func (h *inquiry) endTroubles(name string, ends []*history.Run, status v1.PodSta
 	last, count := ends[len(ends)-1], len(ends)+int(ends[0].Attempt) // the status counts those that are not kept
 	text := fmt.Sprintf("container %s was restarted %s", name, prose.Times(count))
 	if r := h.Last(name); r == last && !final(status.Phase) {
-		text = fmt.Sprintf("container %s ended, and is to be started again", name)
+		text = fmt.Sprintf("container %s ended, and will be started again", name)
 		if h.staysEnded(name, last) {
 			text = fmt.Sprintf("container %s ended, and nothing starts it again", name)
 		}

@@ -7,6 +7,7 @@
 //	say.go       how one text is changed, or leads to another; quote.go, what of it is kept typed
 //	step.go      what tells the kinds of steps apart
 //	cause.go     the closed list of causes
+//	maybe.go     what remains possible, in words
 //	order.go     what needs a person first, what is well, and answers put together
 //	redacted.go  an answer without secrets
 //	clean.go     what is not to be shown, dropped from what others say

@@ -228,10 +228,14 @@ func hopRows(title string, hops []Hop, said string, wide bool) []Row {
 
 // ago says how long the symptom is over, or that it goes on.
 func ago(now time.Time, sym Symptom) string {
-	if sym.Last.IsZero() || sym.Kind == Healthy || now.Sub(sym.Last) < time.Second {
+	if sym.Last.IsZero() || sym.Kind == Healthy || sym.Kind == NotServing || now.Sub(sym.Last) < time.Second {
 		return ""
 	}
-	return ", last " + prose.Span(now.Sub(sym.Last)) + " ago"
+	most := ", "
+	if sym.Count > 1 || sym.Kind == NotStarting {
+		most = ", most recently "
+	}
+	return most + prose.Span(now.Sub(sym.Last)) + " ago"
 }
 
 func howKnown(v Verdict) string {
@@ -243,7 +247,7 @@ func howKnown(v Verdict) string {
 	}
 	switch v.Certainty {
 	case Recorded:
-		return "recorded: the node saw and decided it itself"
+		return "recorded by the node"
 	case Inferred:
 		return "inferred (rule " + v.Rule + ")"
 	}
@@ -314,7 +318,7 @@ func wordRows(lines []string, said string, wide bool) []Row {
 		}
 		rows = append(rows, row)
 	}
-	return titled("last words", rows)
+	return titled("last log", rows)
 }
 
 func noteRows(kind RowKind, title string, notes []Note, wide bool) []Row {

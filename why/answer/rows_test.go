@@ -50,7 +50,7 @@ func TestAQuoteStandsOnce(t *testing.T) {
 	v.Say(Parts{What: "The reason is pod shop/db-0: It hangs.", Because: []string{"Container web asks shop/api-0 (" + quote + ")."}, Then: []string{"Container web says: [error] " + quote + "."}})
 	a.Put(Symptom{Kind: NotReady}, v)
 	text := a.Text(Style{})
-	for _, want := range []string{"shop/api-0: container web asks Service shop/api, which leads to it. It looks well.", "db-0 (upstream timed out", "last words  2026/11/23 03:00:00 [error] 6#6: *9 " + other} {
+	for _, want := range []string{"shop/api-0: container web asks Service shop/api, which leads to it. It looks well.", "db-0 (upstream timed out", "last log    2026/11/23 03:00:00 [error] 6#6: *9 " + other} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

@@ -721,7 +721,7 @@ func TestFollow(t *testing.T) {
 			w.pod("queue2", 5672, answer.NotReady, answer.Verdict{Cause: answer.AppUnhealthy, Text: "It says no."})
 		}, answer.AppExitError, "", 0},
 		"it ends, its last words have whom it asks, and a Job that asks there failed": {func(w *town) {
-			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "The main process of container web ended by itself with exit code 1; the last that it said: redis.exceptions.RedisClusterException: All slots are not covered.", LastWords: []string{
+			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "The main process of container web ended by itself with exit code 1; its last message: redis.exceptions.RedisClusterException: All slots are not covered.", LastWords: []string{
 				"INFO carts: connecting to [[host=shard-0.shard2,port=6379]]", "redis.exceptions.RedisClusterException: All slots are not covered after query all startup_nodes.",
 			}})
 			w.since("web1", 0)
@@ -732,7 +732,7 @@ func TestFollow(t *testing.T) {
 			j := &w.jobs.Items[0]
 			j.Spec.Template.Spec.Containers = []v1.Container{{Name: "cli", Command: []string{"redis-cli", "--cluster", "create", "shard-0.shard2:6379"}}}
 			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: v1.ConditionTrue, LastTransitionTime: metav1.Now()}}
-			w.pod("cluster-init-x", 1, answer.Failed, answer.Verdict{Cause: answer.AppExitError, Text: `The main process of container cli ended by itself with exit code 1; the last that it said: [ERR] Node shard-0.shard2:6379 is not empty.`})
+			w.pod("cluster-init-x", 1, answer.Failed, answer.Verdict{Cause: answer.AppExitError, Text: `The main process of container cli ended by itself with exit code 1; its last message: [ERR] Node shard-0.shard2:6379 is not empty.`})
 		}, answer.AppExitError, "shop/cluster-init-x", 1},
 		"a Job that failed long before": {func(w *town) {
 			w.leftPaused("the Job's own error", time.Hour)
@@ -831,7 +831,7 @@ func TestNotLetIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const said = "feed@sftp2: Permission denied (publickey)."
 			w := &town{t: t, answers: map[string]answer.Answer{}}
-			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "It ended; the last that it said: " + said}, answer.Reach{Container: "web", Place: "sftp2", How: answer.ReachSaid, Text: said})
+			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "It ended; its last message: " + said}, answer.Reach{Container: "web", Place: "sftp2", How: answer.ReachSaid, Text: said})
 			w.pod("sftp2", 2222, answer.Healthy, answer.Verdict{Cause: answer.None})
 			if test.says != "" {
 				w.says("sftp2", test.says, false)
@@ -910,7 +910,7 @@ func TestLeadsToWhatToDo(t *testing.T) {
 func TestShowsTheLine(t *testing.T) {
 	w := &town{t: t, answers: map[string]answer.Answer{}}
 	w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("db2:5432"))
-	ended := answer.Verdict{Cause: answer.AppExitError, Container: "db", Text: "It ended with exit code 1; the last that it said: unrecognized parameter in /etc/db/conf:2."}
+	ended := answer.Verdict{Cause: answer.AppExitError, Container: "db", Text: "It ended with exit code 1; its last message: unrecognized parameter in /etc/db/conf:2."}
 	w.pod("db2", 5432, answer.Restarted, ended)
 	w.configure("port = 5432\nshared_bufers = 1GB\n")
 	w.pods.Items[1].Spec.Containers = []v1.Container{{Name: "db", VolumeMounts: []v1.VolumeMount{{Name: "conf", MountPath: "/etc/db"}}}}

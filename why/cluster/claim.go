@@ -28,7 +28,7 @@ func ClaimAnswer(claim *v1.PersistentVolumeClaim, s Storage, now time.Time) (a a
 		Cause: answer.VolumeUnbound, Rule: "not-scheduled", Certainty: answer.Inferred, Text: fmt.Sprintf("Claim %q %s.", claim.Name, words),
 		Fixes: append(s.volumeSteps(claim), seeClaims(claim.Namespace)),
 	}
-	a = single(answer.Subject{Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}, now, answer.Pending, "it has no volume, since "+prose.Span(max(now.Sub(since), 0)), f)
+	a = single(answer.Subject{Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}, now, answer.Pending, "it has had no volume for "+prose.Span(max(now.Sub(since), 0)), f)
 	a.Symptoms[0].First = since
 	return a, true
 }

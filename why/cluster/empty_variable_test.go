@@ -28,7 +28,7 @@ func TestShowEmpty(t *testing.T) {
 			Volumes:    []v1.Volume{{Name: "conf", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "conf"}}}}},
 			Containers: []v1.Container{{Name: "api", Env: c.env, VolumeMounts: []v1.VolumeMount{{Name: "conf", MountPath: "/opt"}}}},
 		}}
-		v := answer.Verdict{Cause: answer.AppExitError, Container: "api", Text: `It ended; the last that it said: ` + c.says, Fixes: []answer.Fix{{Text: "look"}}}
+		v := answer.Verdict{Cause: answer.AppExitError, Container: "api", Text: `It ended; its last message: ` + c.says, Fixes: []answer.Fix{{Text: "look"}}}
 		typeVerdict(&v)
 		ShowEmpty(&v, pod, []v1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "conf"}, Data: map[string]string{"start.sh": c.script}}})
 		if !strings.HasPrefix(v.Fixes[0].Text, c.want) {

@@ -51,7 +51,7 @@ func TestShowLineOtherwise(t *testing.T) {
 		"a template that is shorter": {key: "default.conf.tmpl", text: "server {\n}\n", said: `nginx: [emerg] oops in /etc/nginx/conf.d/default.conf:12`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := answer.Verdict{Cause: answer.AppExitError, Container: "web", Text: "It ended with exit code 1; the last that it said: " + c.said + "."}
+			v := answer.Verdict{Cause: answer.AppExitError, Container: "web", Text: "It ended with exit code 1; its last message: " + c.said + "."}
 			typeVerdict(&v)
 			pod := mounting()
 			pod.Spec.Containers[0].EnvFrom, pod.Spec.Containers[0].Env = nil, c.env

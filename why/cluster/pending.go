@@ -25,7 +25,7 @@ import (
 func Unscheduled(pod *v1.Pod, around Around, now time.Time) answer.Answer {
 	a := answer.New(podSubject(pod), now, answer.Coverage{Complete: true})
 	since := pod.CreationTimestamp.Time
-	a.Put(answer.Symptom{Kind: answer.Pending, Count: 1, First: since, Last: now, Text: "it has no node, since " + prose.Span(max(now.Sub(since), 0))}, pending(pod, around, now))
+	a.Put(answer.Symptom{Kind: answer.Pending, Count: 1, First: since, Last: now, Text: "it has not been scheduled for " + prose.Span(max(now.Sub(since), 0))}, pending(pod, around, now))
 	return a
 }
 
@@ -64,7 +64,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		f.Cause, f.Text = answer.InsufficientResources, "No node has room for what the pod requests: "+message
 		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "request less"+requested(pod, message)+", or add a node"), kubectl.Inspect("see what each node has left", "kubectl describe nodes | grep -A8 'Allocated resources'")}
 	case says(knowledge.PortTaken):
-		f.Cause, f.Text = answer.NoMatchingNode, "No node has the host port free that the pod asks for: "+message
+		f.Cause, f.Text = answer.NoMatchingNode, "The host port that the pod asks for is free on no node: "+message
 		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "do without hostPort (a Service needs none), or choose another"), kubectl.Inspect("see which pods have which host port", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`)}
 	case says(knowledge.TopologySpread):
 		unspread(&f, pod, message)

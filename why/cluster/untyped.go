@@ -54,7 +54,7 @@ func typeVerdict(v *answer.Verdict) {
 var (
 	// itsWords fits what a verdict has of a log, ours what it goes on with in words of its own, inQuotation what it has
 	// of an answer, and lastTold what it quotes that nothing follows from.
-	itsWords = regexp.MustCompile(`(?s)\b(?:log says|log says why|last that it said[^:"]{0,40}): (.*)`)
+	itsWords = regexp.MustCompile(`(?s)\b(?:log says|log says why|(?:last that it said|last message)[^:"]{0,40}): (.*)`)
 	ours     = regexp.MustCompile(`\. (?:That means:|So container|It asks Service|Pod \S+, which it asks)`)
 	// asksByCommand fits what shows a place that no words of a log do, changed what tells of a changed object.
 	asksByCommand = regexp.MustCompile(`^(?:its command|the command of its probe) asks `)

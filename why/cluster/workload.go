@@ -111,7 +111,7 @@ func JobAnswer(job *batchv1.Job, w Workload, pods []answer.Answer, now time.Time
 		if len(there) == 0 { // that nothing is tried any more is not why they failed
 			f.Contributing = []answer.Note{{Cause: answer.RestartPolicy, Text: f.Text}}
 			f.Cause, f.Certainty, f.Rule = answer.CauseUnknown, answer.Unknown, ""
-			f.Text += " Why they failed is not known: they are gone, and nobody remembers them."
+			f.Text += " Why they failed is not known: they are gone, and no record of them is left."
 		}
 	}
 	if c.Reason == batchv1.JobReasonBackoffLimitExceeded && a.Symptoms[0].Kind != answer.Healthy {

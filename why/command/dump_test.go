@@ -99,7 +99,7 @@ func TestDump(t *testing.T) {
 				out, errs string
 			}{
 				{[]string{"web-1"}, 0, "cause: container-memory-limit", ""},
-				{[]string{"web-1"}, 0, "last " + ago[name], ""},
+				{[]string{"web-1"}, 0, "most recently " + ago[name], ""},
 				{[]string{"pod/web-1", "-n", "shop"}, 0, "pod shop/web-1", ""},
 				{[]string{"deploy/web"}, 0, "deployment shop/web", ""},
 				{[]string{"svc/web"}, 0, "service shop/web", ""},

@@ -44,7 +44,7 @@ func Asked(command string) (host, by string) {
 var became = map[knowledge.Outcome]string{
 	knowledge.NoAnswerOfDNS: "DNS did not answer",
 	knowledge.UnknownName:   "there is no such name in DNS",
-	knowledge.NobodyListens: "nobody takes connections there",
+	knowledge.NobodyListens: "the connection is refused",
 	knowledge.Unanswered:    "nobody answers there",
 	knowledge.NotReached:    "it is not reached",
 	knowledge.ServerError:   "it answers with an error",
