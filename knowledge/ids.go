@@ -127,6 +127,7 @@ var (
 	ClaimWaits         = known("kube-scheduler.claim-waits")
 	NoRoom             = known("kube-scheduler.insufficient-resources")
 	PortTaken          = known("kube-scheduler.host-port-taken")
+	VolumeLimit        = known("kube-scheduler.volume-limit")
 	Cordoned           = known("kube-scheduler.cordoned")
 	Tainted            = known("kube-scheduler.tainted")
 	LabelsDiffer       = known("kube-scheduler.labels-differ")

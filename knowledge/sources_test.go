@@ -45,6 +45,7 @@ var formats = []struct{ module, file, format string }{
 	{"k8s.io/kubernetes", "pkg/scheduler/framework/plugins/noderesources/fit.go", "Insufficient %v"},
 	{"k8s.io/kubernetes", "pkg/scheduler/framework/plugins/noderesources/fit.go", "Too many pods"},
 	{"k8s.io/kubernetes", "pkg/scheduler/framework/plugins/nodeports/node_ports.go", "node(s) didn't have free ports for the requested pod ports"},
+	{"k8s.io/kubernetes", "pkg/scheduler/framework/plugins/nodevolumelimits/csi.go", "node(s) exceed max volume count"},
 	{"k8s.io/kubernetes", "pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go", "node(s) were unschedulable"},
 	{"k8s.io/kubernetes", "pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go", "node(s) had untolerated taint(s)"},
 	{"k8s.io/kubernetes", "pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go", "node(s) didn't match Pod's node affinity/selector"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,13 +65,16 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		f.Cause, f.Text = answer.InsufficientResources, "No node has room for what the pod requests: "+message
 		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "request less"+requested(pod, message)+", or add a node"), kubectl.Inspect("see what each node has left", "kubectl describe nodes | grep -A8 'Allocated resources'")}
 	case says(knowledge.PortTaken):
-		f.Cause, f.Text = answer.NoMatchingNode, "The host port that the pod asks for is free on no node: "+message
-		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "do without hostPort (a Service needs none), or choose another"), kubectl.Inspect("see which pods have which host port", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`)}
+		f.Cause, f.Text = answer.NoMatchingNode, hostPorts(pod)+" is free on no node: "+message
+		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "remove hostPort (a Service needs none), or choose another"), kubectl.Inspect("see which pods have which host port", `kubectl get pods -A -o custom-columns='NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort'`)}
 	case says(knowledge.TopologySpread):
 		unspread(&f, pod, message)
 	case says(knowledge.Cordoned) && !says(knowledge.LabelsDiffer, knowledge.Tainted):
 		f.Cause, f.Text = answer.NoMatchingNode, "The nodes that could take the pod are cordoned, so no new pods are placed there: "+message
 		f.Fixes = []answer.Fix{{Text: "let pods be placed on the cordoned nodes again", Command: uncordon(around.Nodes), Risk: answer.Safe}, kubectl.Inspect("see which nodes are cordoned", "kubectl get nodes")}
+	case says(knowledge.VolumeLimit):
+		f.Cause, f.Text = answer.InsufficientResources, "The nodes that could take the pod have as many volumes attached as they may: "+message
+		f.Fixes = []answer.Fix{{Text: "add a node, or delete pods with volumes that are not needed: each node has a limit of its own (allocatable.count of its CSINode)", Risk: answer.Limits}, kubectl.Inspect("see how many each node has", "kubectl get volumeattachments -o custom-columns='NODE:.spec.nodeName' --no-headers | sort | uniq -c")}
 	case says(knowledge.Tainted) && !says(knowledge.LabelsDiffer):
 		keptOut(&f, pod, around, message)
 	case says(knowledge.LabelsDiffer, knowledge.Tainted, knowledge.NodesDiffer):
@@ -219,3 +223,22 @@ func requested(pod *v1.Pod, message string) string {
 }
 
 var insufficient = regexp.MustCompile(`Insufficient ([a-z][\w./-]*\w)`)
+
+// hostPorts names the host ports of a pod.
+func hostPorts(pod *v1.Pod) string {
+	var all []string
+	for _, c := range pod.Spec.Containers {
+		for _, p := range c.Ports {
+			if p.HostPort > 0 {
+				all = append(all, strconv.Itoa(int(p.HostPort)))
+			}
+		}
+	}
+	switch len(all) {
+	case 0:
+		return "The host port that the pod asks for"
+	case 1:
+		return "Host port " + all[0] + ", which the pod asks for,"
+	}
+	return "One of the host ports " + strings.Join(all, ", ") + ", which the pod asks for,"
+}
