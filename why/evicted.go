@@ -43,7 +43,7 @@ func (h *inquiry) evictionFinding() finding {
 		f.fixes = append([]answer.Fix{fix}, f.fixes...)
 	} else {
 		of := map[answer.Cause]string{answer.EvictedMemory: "memory", answer.EvictedDisk: "ephemeral-storage"}[f.cause]
-		f.fixes = append([]answer.Fix{h.specFix("set the request of " + cmp.Or(of, "pods") + " to what " + cmp.Or(most, "the pod") + " really uses: pods above their requests go first")}, f.fixes...)
+		f.fixes = append([]answer.Fix{h.specFix("have " + cmp.Or(most, "the pod") + " use less, or set its request of " + cmp.Or(of, "pods") + " to what it really uses: pods above their requests are evicted first")}, f.fixes...)
 	}
 	if len(b.Ranking) > 0 {
 		f.notes = []answer.Note{{Cause: f.cause, Text: "the order of eviction was: " + answer.EvictionOrder(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}

@@ -30,12 +30,12 @@ func TestShortage(t *testing.T) {
 		shortage     *fact.Shortage
 		says, do     string
 	}{
-		{"pods hold it", "nodefs.available", &fact.Shortage{Available: 3 * gi, Capacity: 100 * gi, Threshold: 10 * gi, Pods: 60 * gi}, "3Gi of 100Gi left, where it keeps 10Gi", "set the request"},
+		{"pods hold it", "nodefs.available", &fact.Shortage{Available: 3 * gi, Capacity: 100 * gi, Threshold: 10 * gi, Pods: 60 * gi}, "3Gi of 100Gi left, where it keeps 10Gi", "set its request"},
 		{"something else holds it", "imagefs.available", &fact.Shortage{Available: 3 * gi, Capacity: 100 * gi, Threshold: 10 * gi, Pods: 1 << 20}, "all pods together held only 1Mi of it", "du -xh"},
 		{"a program outside", "memory.available", &fact.Shortage{Available: 50 << 20, Capacity: 8 * gi, Threshold: 100 << 20, Pods: 200 << 20}, "held only 200Mi", "ps -eo rss"},
 		{"processes outside", "pid.available", &fact.Shortage{Available: 10, Capacity: 32768, Threshold: 1000, Pods: 12}, "10 of 32768 left", "ps -eo comm"},
-		{"below their own limit it is theirs", "allocatableMemory.available", &fact.Shortage{Available: 0, Capacity: 8 * gi, Threshold: 100 << 20, Pods: 1}, "ran short", "set the request"},
-		{"an older journal", "memory.available", nil, "The node ran short (memory.available), and this pod", "set the request"},
+		{"below their own limit it is theirs", "allocatableMemory.available", &fact.Shortage{Available: 0, Capacity: 8 * gi, Threshold: 100 << 20, Pods: 1}, "ran short", "set its request"},
+		{"an older journal", "memory.available", nil, "The node ran short (memory.available), and this pod", "set its request"},
 	} {
 		s := tell(t, web())
 		s.see("", 0, fact.EvictionNeeded{
@@ -48,7 +48,7 @@ func TestShortage(t *testing.T) {
 		if a.Verdicts[0].Cause != evictedFor(c.signal) || !strings.Contains(text, c.says) || !strings.Contains(text, c.do) {
 			t.Errorf("%s: %s", c.name, text)
 		}
-		if elsewhere := !strings.Contains(text, "set the request"); elsewhere != (c.do != "set the request") {
+		if elsewhere := !strings.Contains(text, "set its request"); elsewhere != (c.do != "set its request") {
 			t.Errorf("%s: %s", c.name, text)
 		}
 	}

@@ -101,7 +101,7 @@ func Explain(known *history.History, o Options) answer.Answer {
 		h.nameNode(&v)
 		v.Text = strings.TrimSpace(v.Text + " " + v.Missing)
 		if t.Kind == answer.Healthy && v.Cause != answer.None && !t.BelowThreshold {
-			t.Text = "it runs and is ready, and something is wrong"
+			t.Text = "it runs and is ready, but not all that was asked for could be done"
 		}
 		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
 	}
@@ -222,6 +222,7 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 	}
 	if readyNow(status) && !h.tested(container) {
 		f.certainty, f.text = answer.Unknown, "Kubernetes reports no problem, but no probe tests this pod, and its log and connections were not read."
+		f.fixes = []answer.Fix{h.inspect("read its log", h.kubectl("logs %s --all-containers --tail=100", h.Pod.Name))}
 	}
 	return f.verdict("", container, all), false
 }

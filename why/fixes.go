@@ -111,8 +111,8 @@ func (h *inquiry) hardlyUp(name string) bool {
 	if len(runs) == 0 {
 		return true
 	}
-	if runs[len(runs)-1].Exit != nil || len(runs) == 1 {
-		return runs[len(runs)-1].Exit != nil
+	if newest := runs[len(runs)-1]; newest.Exit != nil || newest.Failed != nil || len(runs) == 1 {
+		return newest.Exit != nil || newest.Failed != nil
 	}
 	before := runs[len(runs)-2]
 	return before.Exit != nil && before.Started != nil && before.Exit.When().Sub(before.Started.When()) < getIn
@@ -137,7 +137,7 @@ func (h *inquiry) nodeFix() answer.Fix {
 	if h.Beside == "" && !h.FromAPI || h.Object == nil || h.Object.Spec.NodeName == "" {
 		return h.inspect("see how the node is", "whylet status")
 	}
-	return h.inspect("check node "+h.Object.Spec.NodeName+" is", kubectl.Command("", "describe node %s", h.Object.Spec.NodeName))
+	return h.inspect("check node "+h.Object.Spec.NodeName, kubectl.Command("", "describe node %s", h.Object.Spec.NodeName))
 }
 
 func (h *inquiry) limitsFix(text string) answer.Fix {

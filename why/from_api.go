@@ -291,11 +291,27 @@ func oomByStatus(e ending) *finding {
 		f.cause, f.text = answer.NodeOutOfMemory, "the machine, or all pods together, had no more memory"
 		return f.possibly()
 	}
-	if handsOn(e.spec) && !replaced(slices.Concat(e.spec.Command[1:], e.spec.Args)) || len(e.h.inMemory(e.run.Container)) > 0 {
-		return f.possibly() // it may have taken a child, or files in memory may have filled it
+	if len(e.h.inMemory(e.run.Container)) > 0 {
+		return f.possibly() // files in memory may have filled it
+	}
+	if handsOn(e.spec) && !replaced(slices.Concat(e.spec.Command[1:], e.spec.Args)) {
+		if !slices.ContainsFunc(e.exit.LastLines, saysKilled) {
+			return f.possibly()
+		}
+		f.cause = answer.MemoryLimitChild
+		f.text = fmt.Sprintf("A child process of the shell of container %s was OOM-killed: the container reached its memory limit of %s. The shell logged that its child was killed, and ended with exit code 137 because of it.", e.run.Container, prose.Size(e.limit()))
 	}
 	return f
 }
+
+// saysKilled fits what a shell logs of a child that was ended by SIGKILL (strsignal(3)).
+func saysKilled(line string) bool {
+	line = strings.TrimSpace(line)
+	return line == "Killed" || shellKilled.MatchString(line)
+}
+
+// shellKilled fits bash's words, which have the script, the line, the process and the command.
+var shellKilled = regexp.MustCompile(`^\S+: line \d+: +\d+ Killed\b`)
 
 // whoseLimit says what limit a container that was OOM-killed has.
 func (e ending) whoseLimit() string {
@@ -362,7 +378,7 @@ func (h *inquiry) stillCreated(container string) (v answer.Verdict, ok bool) {
 			continue
 		}
 		if at := run.Images[len(run.Images)-1]; at.Body.Kind() == (fact.ImagePulling{}).Kind() {
-			what = fmt.Sprintf("The image of container %s has been pulled for %s.", name, prose.Span(h.now.Sub(at.When())))
+			what = fmt.Sprintf("The image of container %s has been downloading for %s.", name, prose.Span(h.now.Sub(at.When())))
 		}
 	}
 	return undecided("", container, what, nil, nil, "", h.describeFix()), true
@@ -391,6 +407,7 @@ func (h *inquiry) byAPI(a *answer.Answer) {
 		if v.Cause == answer.None && a.Symptoms[i].Kind != answer.Completed {
 			v.Certainty, v.Rule = answer.Unknown, ""
 		}
+		v.Chain = slices.DeleteFunc(v.Chain, func(l answer.Link) bool { return l.Kind == fact.Looked{}.Kind() }) // a log that was read is no event
 		for j := range v.Chain {
 			v.Chain[j].Fact = 0
 		}

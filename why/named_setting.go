@@ -118,6 +118,15 @@ func (h *inquiry) addressFix(container, place, general string) answer.Fix {
 	return h.specFix(general).As(answer.StepReaddress, nil)
 }
 
+// whereTo shows what a name without dots leads to, which is a Service of the pod's namespace.
+func (h *inquiry) whereTo(place string) []answer.Fix {
+	host := hostIn(place)
+	if host == "" || strings.ContainsAny(host, ".:/") || loopback(host) {
+		return nil
+	}
+	return []answer.Fix{h.inspect(fmt.Sprintf("see whether Service %s exists, has that port and leads to pods", host), h.kubectl("describe service %s", host))}
+}
+
 // option fits an option that stands behind a blank, as in a line of a shell.
 var option = regexp.MustCompile(`(?:^| )(--?[A-Za-z][\w-]*)`)
 

@@ -163,10 +163,14 @@ func dependencySaid(e ending) *finding {
 	if !ok || n.place == "" && n.what == unsaid {
 		return nil // its own words say more than could be concluded from them
 	}
+	steps := n.fixes(e.h)
+	if !slices.ContainsFunc(steps, func(f answer.Fix) bool { return f.ID == answer.StepExplain }) {
+		steps = append(steps, e.h.whereTo(n.place)...)
+	}
 	f := &finding{
 		cause: answer.DependencyDown, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it %s: %s", e.run.Container, e.after(), e.exit.ExitCode, n.unmet("could not reach", "got"), gist(n.said)),
-		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, "correct the address in its configuration if it is the wrong one; have it try again instead of ending"))...),
+		fixes: append(steps, append(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, "correct the address in its configuration, if it is the wrong one; or have it try again instead of ending"))...),
 	}
 	why, fix := e.h.notBegunYet(e.run.Container, n.place, n.said)
 	if why != "" {

@@ -279,14 +279,14 @@ func (h *inquiry) blameOOM(f *finding, run *history.Run, record *fact.Fact) {
 		f.fixes = []answer.Fix{h.inspect("see how much was promised", "kubectl describe nodes | grep -A8 'Allocated resources'")}
 	case o.inFiles(run.Dying(record)):
 		f.cause = answer.MemoryBackedVolume
-		f.text = fmt.Sprintf("Files in memory (a tmpfs volume or /dev/shm) ate the memory limit%s of container %s; the kernel then killed %s, though all its processes together held only %s.",
+		f.text = fmt.Sprintf("Files in memory (a tmpfs volume or /dev/shm) used up the memory limit%s of container %s; the kernel then killed %s, though its processes held only %s at that moment.",
 			ofSize(o.Limit), container, victim, prose.Size(o.held()))
 		which := "the memory-backed volume"
 		if volumes := h.inMemory(container); len(volumes) > 0 {
 			which = "volume " + strings.Join(volumes, " and volume ")
 			f.because = []string{fmt.Sprintf("Its %s is an emptyDir of medium Memory.", which)}
 		}
-		f.fixes = []answer.Fix{h.specFix(fmt.Sprintf("give %s a sizeLimit well below the memory limit, or write to disk", which)), h.inside("see what lies in memory", container, "df -h -t tmpfs")}
+		f.fixes = []answer.Fix{h.specFix(fmt.Sprintf("give %s a sizeLimit well below the memory limit, or use a volume on disk; its files outlive the container, and go only with the pod", which)), h.inside("see what lies in memory", container, "df -h -t tmpfs")}
 	default:
 		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s%s.", prose.Upper(victim), container, ofSize(o.Limit), o.crowd())
 		if h.LimitRanged(container) {

@@ -47,6 +47,9 @@ func probeSaidNo(p *probing) *finding {
 		return nil
 	}
 	f.fixes = append(f.fixes, append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
+	if p.mode == exitCode && strings.TrimSpace(ev.Output) == "" { // nothing tells whether it or the application is at fault
+		f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("if container %s works, correct the command of its %s probe", p.run.Container, kindWord(p.kind))))
+	}
 	if p.openAnswer() {
 		return f.possibly()
 	}

@@ -35,12 +35,12 @@ func startConfig(c notStarted) *finding {
 func (h *inquiry) makeFixes(kind, name string, key bool) []answer.Fix {
 	if key {
 		return []answer.Fix{
-			{Text: fmt.Sprintf("add the key to %s %s: the container starts by itself then", kind, name), Command: h.kubectl("edit %s %s", kind, name), Risk: answer.Safe},
+			{Text: fmt.Sprintf("add the key to %s %s; the container then starts by itself", kind, name), Command: h.kubectl("edit %s %s", kind, name), Risk: answer.Safe},
 			h.inspect("see which keys it has", h.kubectl("describe %s %s", kind, name)),
 		}
 	}
 	return []answer.Fix{
-		{Text: fmt.Sprintf("create %s %s: the container starts by itself then", kind, name), Risk: answer.Safe},
+		{Text: fmt.Sprintf("create %s %s; the container then starts by itself", kind, name), Risk: answer.Safe},
 		h.inspect(fmt.Sprintf("see which %ss there are, if its name is wrong", kind), h.kubectl("get %ss", kind)),
 	}
 }

@@ -196,19 +196,19 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 			"It tries again, and whether that still fails is not known.", h.describeFix())
 	case words.VolumeObjectMissing(b.Message):
 		kind, _ := h.missingObject(b.Message)
-		f.cause, f.text = answer.ConfigMissing, fmt.Sprintf("A volume of the pod needs something that is missing: %s.", message)
+		f.cause, f.text = answer.ConfigMissing, fmt.Sprintf("A volume of the pod needs an object that is not there: %s.", message)
 		if volume, key := words.NoVolumeKey(b.Message); key != "" {
 			var name string
 			if kind, name = h.objectOfVolume(volume, kind); name != "" {
 				f.because = []string{fmt.Sprintf("Volume %s is of %s %s, and that has no key %s.", volume, kind, name, key)}
 				f.fixes = []answer.Fix{
-					{Text: fmt.Sprintf("add key %s to %s %s: the pod starts by itself then; or take that key out of the volume's items", key, kind, name), Command: h.kubectl("edit %s %s", kind, name), Risk: answer.Safe},
+					{Text: fmt.Sprintf("add key %s to %s %s, and the pod starts by itself; or take that key out of the volume's items", key, kind, name), Command: h.kubectl("edit %s %s", kind, name), Risk: answer.Safe},
 					h.inspect("see which keys it has", h.kubectl("describe %s %s", kind, name)),
 				}
 				break
 			}
 		}
-		f.fixes = []answer.Fix{{Text: fmt.Sprintf("create the %s that is missing: the pod starts by itself then", kind), Risk: answer.Safe}, h.inspect(fmt.Sprintf("see which %ss there are, if its name is wrong", kind), h.kubectl("get %ss", kind))}
+		f.fixes = []answer.Fix{{Text: fmt.Sprintf("create the %s that is missing; the pod then starts by itself", kind), Risk: answer.Safe}, h.inspect(fmt.Sprintf("see which %ss there are, if its name is wrong", kind), h.kubectl("get %ss", kind))}
 	default:
 		f.cause, f.text = answer.VolumeFailed, fmt.Sprintf("A volume of the pod cannot be set up: %s.", message)
 		f.fixes = []answer.Fix{h.describeFix()}

@@ -27,7 +27,7 @@ func TestTextOfAnswer(t *testing.T) {
 	if n := strings.Count(text, "\n"); n > 45 {
 		t.Errorf("%d lines:\n%s", n, text)
 	}
-	for _, want := range []string{"[inspect]", "[mutating]", "FATAL", "last log    two"} {
+	for _, want := range []string{"[inspect]", "[recreates]", "FATAL", "last log    two"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}

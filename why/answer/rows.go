@@ -62,9 +62,13 @@ func (a *Answer) Rows(wide bool) []Row {
 	if !wide {
 		a = a.folded()
 	}
-	for _, v := range a.Verdicts {
+	for n, v := range a.Verdicts {
 		sym := a.symptom(v.Symptom)
-		own := rowsOf(a, sym, v, wide)
+		before := a.Verdicts[:n]
+		if wide {
+			before = nil
+		}
+		own := rowsOf(a, sym, v, before, wide)
 		for i := range own {
 			own[i].Pod = sym.Pod
 		}
@@ -89,7 +93,8 @@ func (a *Answer) Rows(wide bool) []Row {
 	return rows
 }
 
-func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
+// rowsOf leaves out what stands in the verdicts before.
+func rowsOf(a *Answer, sym Symptom, v Verdict, before []Verdict, wide bool) []Row {
 	who := a.Subject.Name
 	if a.Subject.Namespace != "" {
 		who = a.Subject.Namespace + "/" + who
@@ -109,11 +114,19 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 	rows = append(rows, hopRows("leads to", v.Hops, said, wide)...)
 	rows = append(rows, hopRows("takes down", v.TakesDown, "", wide)...)
 	rows = append(rows, wordRows(v.LastWords, said, wide)...)
-	news := slices.DeleteFunc(slices.Clone(v.Contributing), func(n Note) bool { return tells(v.Text, n.Text) || repeats(v.Text, n.Text) })
+	news := slices.DeleteFunc(slices.Clone(v.Contributing), func(n Note) bool {
+		return tells(v.Text, n.Text) || repeats(v.Text, n.Text) || slices.ContainsFunc(before, func(o Verdict) bool { return o.Cause == n.Cause && tells(o.Text, n.Text) })
+	})
 	rows = append(rows, noteRows(RowWorse, "contributed", news, wide)...)
 	rows = append(rows, noteRows(RowRuledOut, "ruled out", v.RuledOut, wide)...)
-	return append(rows, fixRows(v.Steps())...)
+	steps := v.Steps()
+	if slices.ContainsFunc(before, func(o Verdict) bool { return slices.EqualFunc(o.Steps(), steps, sameStep) }) {
+		return rows
+	}
+	return append(rows, fixRows(steps)...)
 }
+
+func sameStep(a, b Fix) bool { return a.Text == b.Text && a.Command == b.Command }
 
 // causeRows say the cause: where it is another pod's, that first, and then what the pod that
 // was asked about suffers from it. How the one leads to the other is told below them.
@@ -337,11 +350,19 @@ func noteRows(kind RowKind, title string, notes []Note, wide bool) []Row {
 // limits changes something that runs.
 var tags = map[Risk]string{Inspect: "inspect", Safe: "safe", Restarts: "mutating", Limits: "mutating", Destructive: "destructive"}
 
+// tag is that of a fix. A pod that no controller makes can only be deleted and created again.
+func tag(f Fix) string {
+	if strings.Contains(f.Command, "kubectl replace --force") {
+		return "recreates"
+	}
+	return tags[f.Risk]
+}
+
 func fixRows(fixes []Fix) []Row {
 	var rows []Row
-	for _, f := range fixes {
-		rows = append(rows, Row{Kind: RowDo, Tag: "[" + tags[f.Risk] + "]", Text: f.Text})
-		if f.Command != "" {
+	for i, f := range fixes {
+		rows = append(rows, Row{Kind: RowDo, Tag: "[" + tag(f) + "]", Text: f.Text})
+		if f.Command != "" && (i+1 == len(fixes) || fixes[i+1].Command != f.Command) {
 			rows = append(rows, Row{Kind: RowCommand, Text: f.Command})
 		}
 	}

@@ -168,7 +168,7 @@ func TestEverything(t *testing.T) {
 					p.Status.Conditions[1].Status = v1.ConditionFalse
 				})
 			},
-			[]string{"shop/migrate-x", "sibling-not-ready", "Container main is done (exit code 0), and container istio-proxy of the same pod runs on"},
+			[]string{"shop/migrate-x", "sibling-not-ready", "Container main is done (exit code 0), and container istio-proxy of the same pod still runs"},
 			[]string{"out of service because of container main", "job shop/migrate"},
 		},
 		{

@@ -71,7 +71,7 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 	}
 	a := cluster.WorkloadAnswer(b.Workload, answers, q.now())
 	if b.revision != "" {
-		cluster.LeftBehind(&a, list, b.revision)
+		cluster.LeftBehind(&a, list, b.revision, &b.template.Spec)
 	}
 	q.turnedAway(ctx, b, &a)
 	return a, err

@@ -93,12 +93,12 @@ func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) (an
 		}
 		hop.Chain = a.Verdicts[i].Chain
 	}
-	hop.Text = fmt.Sprintf("Container %s is done (exit code 0), and container %s of the same pod runs on, for %s now. Job %s is complete only when all containers of its pod have ended.",
+	hop.Text = fmt.Sprintf("Container %s is done (exit code 0), and container %s of the same pod still runs, %s later. Job %s is complete only when all containers of its pod have ended.",
 		strings.Join(done, ", "), strings.Join(on, ", "), prose.Span(max(a.AsOf.Sub(last), 0)), hop.Job)
 	hop.Fixes = []answer.Fix{
-		kubectl.Inspect("see what it still does", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=20", pod.Name, on[0])),
-		{Text: fmt.Sprintf("if container %s is there for the others alone, end it by hand: the Job is complete then, and need not run again", on[0]), Command: kubectl.Command(pod.Namespace, "exec %s -c %s -- %s", pod.Name, on[0], endsItself(on[0])), Risk: answer.Restarts},
-		{Text: fmt.Sprintf("for the next time, if container %s is there for the others alone, make it an init container with restartPolicy Always, in a new Job: such a one is ended when they are done; else wait until its work is done, too", strings.Join(on, ", ")), Risk: answer.Restarts},
+		kubectl.Inspect("see what container "+on[0]+" still does", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=20", pod.Name, on[0])),
+		{Text: fmt.Sprintf("if container %s only serves the others, end it by hand: the Job is then complete, and need not run again", on[0]), Command: kubectl.Command(pod.Namespace, "exec %s -c %s -- %s", pod.Name, on[0], endsItself(on[0])), Risk: answer.Restarts},
+		{Text: fmt.Sprintf("for the next Job, if container %s only serves the others, make it an init container with restartPolicy Always: kubelet ends such a sidecar when the others are done", strings.Join(on, ", ")), Risk: answer.Restarts},
 	}
 	return hop, true
 }

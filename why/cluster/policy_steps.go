@@ -30,7 +30,7 @@ func policySteps(c netpol.Connection, r netpol.Result) []answer.Fix {
 	if asksDNS(c) && peer.Unknown {
 		where = " (most clusters have their DNS in namespace kube-system)"
 	}
-	steps := []answer.Fix{{Text: fmt.Sprintf("if the connection is meant to work, admit it in NetworkPolicy %s%s", p.Name, where), Command: kubectl.Command(p.Namespace, "edit networkpolicy %s", p.Name), Risk: answer.Safe}}
+	steps := []answer.Fix{{Text: fmt.Sprintf("allow the connection in NetworkPolicy %s%s, if it is meant to work", p.Name, where), Command: kubectl.Command(p.Namespace, "edit networkpolicy %s", p.Name), Risk: answer.Limits}}
 	if patch := admitting(c, r, peer); patch != "" {
 		steps[0].Command = kubectl.Command(p.Namespace, "patch networkpolicy %s --type=json -p %s", p.Name, patch)
 	}

@@ -58,7 +58,8 @@ func Group(subject answer.Subject, pods []answer.Answer, now time.Time) answer.A
 // LeftBehind tells of the pods of a StatefulSet that are not Ready and of another revision than it makes now: its
 // controller waits until each of them is Ready before it updates it, which a correct template does not bring about
 // (kubernetes.io, StatefulSets, forced rollback).
-func LeftBehind(a *answer.Answer, pods []v1.Pod, revision string) {
+// template is that of the revision.
+func LeftBehind(a *answer.Answer, pods []v1.Pod, revision string, template *v1.PodSpec) {
 	for i := range pods {
 		p := &pods[i]
 		own := p.Labels[appsv1.ControllerRevisionHashLabelKey]
@@ -70,9 +71,9 @@ func LeftBehind(a *answer.Answer, pods []v1.Pod, revision string) {
 				continue
 			}
 			v := &a.Verdicts[j]
-			v.SayThen(fmt.Sprintf("Pod %s still runs revision %s, and the StatefulSet is at %s. Its controller waits until the pod is Ready before it updates it.", p.Name, own, revision))
+			v.SayThen(fmt.Sprintf("Pod %s is still of revision %s, and the StatefulSet is at %s%s. The controller does not update the pod before it is Ready.", p.Name, own, revision, otherImages(&p.Spec, template)))
 			v.Fixes = append([]answer.Fix{{
-				Text: fmt.Sprintf("if revision %s mends that, delete the pod: the new pod is of that revision", revision), Command: kubectl.Command(p.Namespace, "delete pod %s", p.Name), Risk: answer.Restarts,
+				Text: fmt.Sprintf("if revision %s puts that right, delete pod %s: the new one is of that revision", revision, p.Name), Command: kubectl.Command(p.Namespace, "delete pod %s", p.Name), Risk: answer.Restarts,
 			}}, v.Fixes...)
 		}
 	}
@@ -112,6 +113,7 @@ func JobAnswer(job *batchv1.Job, w Workload, pods []answer.Answer, now time.Time
 			f.Contributing = []answer.Note{{Cause: answer.RestartPolicy, Text: f.Text}}
 			f.Cause, f.Certainty, f.Rule = answer.CauseUnknown, answer.Unknown, ""
 			f.Text += " Why they failed is not known: they are gone, and no record of them is left."
+			f.Fixes = []answer.Fix{{Text: "create the job again with restartPolicy: Never in its template, so that the pods that fail stay and can be asked about", Risk: answer.Restarts}, kubectl.Inspect("see what is left of its events", kubectl.Command(job.Namespace, "events --for job/%s", job.Name))}
 		}
 	}
 	if c.Reason == batchv1.JobReasonBackoffLimitExceeded && a.Symptoms[0].Kind != answer.Healthy {
@@ -146,3 +148,22 @@ func single(subject answer.Subject, now time.Time, kind answer.SymptomKind, text
 
 // kept is how much of what somebody else said is repeated, in characters.
 const kept = 160
+
+// otherImages says which images a template has in the place of a pod's.
+func otherImages(pod, template *v1.PodSpec) string {
+	if template == nil {
+		return ""
+	}
+	var all []string
+	for _, c := range template.Containers {
+		for _, own := range pod.Containers {
+			if own.Name == c.Name && own.Image != c.Image {
+				all = append(all, fmt.Sprintf("container %s has image %s", c.Name, c.Image))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return ", which has the same images"
+	}
+	return ", where " + strings.Join(all, " and ")
+}

@@ -281,7 +281,7 @@ func TestExplain(t *testing.T) {
 
 		{name: "a mount", status: waits("ContainerCreating", ""), events: `[{reason: FailedMount, message: 'MountVolume.SetUp failed for volume "c" : configmap "web" not found', lastTimestamp: "2026-11-22T02:59:00Z", involvedObject: {fieldPath: none}}]`, kind: answer.NotStarting, cause: answer.ConfigMissing},
 		{
-			name: "a mount that came right meanwhile", status: waits("ContainerCreating", ""), kind: answer.NotStarting, cause: answer.CauseUnknown, text: "being pulled",
+			name: "a mount that came right meanwhile", status: waits("ContainerCreating", ""), kind: answer.NotStarting, cause: answer.CauseUnknown, text: "downloading",
 			events: `[{reason: FailedMount, message: 'MountVolume.SetUp failed for volume "c" : configmap "web" not found', lastTimestamp: "2026-11-22T02:59:00Z", involvedObject: {fieldPath: none}}, {reason: Pulling, lastTimestamp: "2026-11-22T02:59:30Z"}]`,
 		},
 		{name: "an object that kubelet has not heard of", status: waits("ContainerCreating", ""), events: `[{reason: FailedMount, message: 'MountVolume.SetUp failed for volume "c" : object "shop"/"web" not registered', lastTimestamp: "2026-11-22T02:59:00Z", involvedObject: {fieldPath: none}}]`, kind: answer.NotStarting, cause: answer.CauseUnknown},

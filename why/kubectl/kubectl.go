@@ -86,13 +86,20 @@ func notReady(pod *v1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionFalse })
 }
 
+// evicted is the reason of a pod that kubelet has evicted (pkg/kubelet/eviction).
+const evicted = "Evicted"
+
 // EditTemplateCommand is the command of such a change; empty for a Job's pod, and for none.
 func EditTemplateCommand(namespace string, pod *v1.Pod) string {
 	switch {
 	case pod == nil:
 		return ""
 	case Workload(pod) == "":
-		return Command(namespace, "get pod %[1]s -o yaml >%[2]s && vi %[2]s && kubectl replace --force -f %[2]s", pod.Name, pod.Name+".yaml")
+		get := "get pod %[1]s -o yaml >%[2]s"
+		if pod.Status.Reason == evicted { // on the node that it names, it would be evicted again
+			get = "get pod %[1]s -o yaml | grep -v '^  nodeName:' >%[2]s"
+		}
+		return Command(namespace, get+" && vi %[2]s && kubectl replace --force -f %[2]s", pod.Name, pod.Name+".yaml")
 	case Editable(pod) == "":
 		return ""
 	}
