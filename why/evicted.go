@@ -32,7 +32,7 @@ func (h *inquiry) evictionFinding() finding {
 		if m := ofVolume.FindStringSubmatch(message); m != nil {
 			which = fmt.Sprintf("sizeLimit of volume %s (an emptyDir)", m[1])
 		}
-		f.fixes = []answer.Fix{h.specFix("raise " + which + ", or write less there"), h.inspect("see what fills it", h.kubectl("describe pod %s", h.Pod.Name))}
+		f.fixes = []answer.Fix{h.specFix("raise " + which + ", or write less there")}
 		return f
 	}
 	f.text = fmt.Sprintf("%s, and this pod was the first to be evicted: %s", ranShort(b), message)

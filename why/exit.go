@@ -10,7 +10,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
@@ -327,7 +326,7 @@ func (e ending) podKill(kill fact.Kill) finding {
 	case fact.KillSpec, fact.KillResize:
 		f.cause = answer.SpecChanged
 		f.text = fmt.Sprintf("The pod's own spec was changed%s, and that restarts container %s.", byWhom(e.h.ChangedBy()), e.run.Container)
-		f.fixes = []answer.Fix{e.h.inspect("see what changed", string(shell.Linef("whylet journal list %s --kind SpecSeen -o json", e.h.Pod.Name)))}
+		f.fixes = []answer.Fix{e.h.seeSpec()}
 	case fact.KillPreempted:
 		f.cause, f.text = answer.Preempted, "The pod had to go for a pod of higher priority."
 	case fact.KillPodDone:

@@ -238,5 +238,13 @@ func (h *inquiry) changeFixes(c change) []answer.Fix {
 			h.inspect("see what it has now, and who changed it when", h.kubectl("get %s -o yaml --show-managed-fields", object)),
 		}
 	}
-	return []answer.Fix{h.specFix("take the change of the pod's spec back, if it was not meant"), h.inspect("see what changed", string(shell.Linef("whylet journal list %s --kind SpecSeen -o json", h.Pod.Name)))}
+	return []answer.Fix{h.specFix("take the change of the pod's spec back, if it was not meant"), h.seeSpec()}
+}
+
+// seeSpec shows how the pod's spec changed, where somebody remembers it.
+func (h *inquiry) seeSpec() answer.Fix {
+	if h.FromAPI || h.Beside != "" {
+		return h.inspect("see what it has now, and who changed it when", h.kubectl("get pod %s -o yaml --show-managed-fields", h.Pod.Name))
+	}
+	return h.inspect("see what changed", string(shell.Linef("whylet journal list %s --kind SpecSeen -o json", h.Pod.Name)))
 }

@@ -198,7 +198,7 @@ func TestBrokenOff(t *testing.T) {
 	for _, q := range []question{
 		{name: "once is nothing", pod: web(ready), symptom: answer.NotReady, cause: answer.CauseUnknown, tale: func(s *tale) { s.probe("app", 1, reset) }},
 		{name: "always", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, says: "closes it without an answer; it has never answered well", tale: func(s *tale) { s.probe("app", 4, reset) }},
-		{name: "in the middle of the answer", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, says: "before its answer is whole", tale: func(s *tale) {
+		{name: "in the middle of the answer", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, says: "in the middle of its answer", tale: func(s *tale) {
 			s.probe("app", 4, fact.Probed{Probe: fact.Readiness, Verdict: fact.Unknown, Message: "unexpected EOF", Evidence: &fact.Evidence{Handler: fact.HTTPGet, Target: "http://10.0.0.1:8080/"}})
 		}},
 		{name: "a worker dies of the question", pod: web(ready), symptom: answer.NotReady, cause: answer.ChildProcessEnded, says: "died of SIGSEGV", tale: func(s *tale) {

@@ -285,13 +285,16 @@ func probePath(p *probing) *finding {
 	if p.failsBehind() {
 		f.weight = weak // what is behind it may not find what the path stands for
 	}
-	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: %s has been answered with %d ever since, and never otherwise.",
-		kindWord(p.kind), p.run.Container, prose.Brief(p.last.Evidence.Target, 80), p.last.Evidence.Status)
+	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: every attempt%s was answered with %d.",
+		kindWord(p.kind), p.run.Container, atTarget(prose.Brief(p.last.Evidence.Target, 80)), p.last.Evidence.Status)
 	if fix, because, ok := p.belowContext(); ok {
 		f.because, f.fixes = []string{because}, []answer.Fix{fix}
 		return f
 	}
-	f.fixes = []answer.Fix{p.h.specFix("set " + p.field("path") + " to a path that the application serves"), p.h.inside("ask for that and other paths from inside", p.run.Container, shell.Linef("wget -S -O- %s", p.last.Evidence.Target))}
+	f.fixes = []answer.Fix{p.h.specFix("set " + p.field("path") + " to a path that the application serves")}
+	if target := p.last.Evidence.Target; target != "" {
+		f.fixes = append(f.fixes, p.h.inside("ask for that and other paths from inside", p.run.Container, shell.Linef("wget -S -O- %s", target)))
+	}
 	return f
 }
 
@@ -405,4 +408,12 @@ func probeWrongProtocol(p *probing) *finding {
 		return nil
 	}
 	return f
+}
+
+// atTarget names what a probe asked; empty where that is not known.
+func atTarget(target string) string {
+	if target == "" {
+		return ""
+	}
+	return " at " + target
 }

@@ -283,7 +283,7 @@ func probeBrokeOff(p *probing) *finding {
 	f := &finding{cause: answer.AppUnhealthy, weight: weak, chain: p.chain(), fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
 	closed := "without an answer"
 	if cutShort(p.last) {
-		closed = "before its answer is whole (shorter than its Content-Length, say)"
+		closed = "in the middle of its answer"
 	}
 	f.text = fmt.Sprintf("The application takes the connection of %s and closes it %s%s.", p.what(), closed, p.sinceWhen())
 	p.quoteInto(f)
@@ -292,7 +292,11 @@ func probeBrokeOff(p *probing) *finding {
 		f.weight = fair
 	}
 	if !p.worked() {
-		f.fixes = append([]answer.Fix{p.h.specFix("if another protocol than the probe's is spoken there, probe with tcpSocket, or at the port that speaks it")}, f.fixes...)
+		step := "if the container speaks another protocol there, probe with tcpSocket, or at the port that speaks the probe's"
+		if cutShort(p.last) {
+			step = "correct the application: its answer there is not complete (shorter than its Content-Length, for example)"
+		}
+		f.fixes = append([]answer.Fix{p.h.specFix(step)}, f.fixes...)
 	}
 	return f
 }

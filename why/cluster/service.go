@@ -73,9 +73,9 @@ func selectorFinding(service *v1.Service, pods []v1.Pod, others []v1.Service) an
 	}
 	if !slices.ContainsFunc(pods, func(p v1.Pod) bool { return mayBeMeant(service, &p, others) }) {
 		f.Cause, f.Rule = answer.DependencyDown, "selector"
-		f.Text += " No other pod there looks as if it were meant, by its labels, its name or its ports: what it is to lead to was not made, or is gone."
+		f.Text += " No other pod there looks like the one that is meant, by its labels, its name or its ports: it was never created, or has been deleted."
 		f.Fixes = []answer.Fix{
-			{Text: fmt.Sprintf("see which workloads there are, and make what Service %s is to lead to; or correct its selector, if that is there under other labels", service.Name), Command: kubectl.Command(service.Namespace, "get pods,statefulsets,deployments --show-labels"), Risk: answer.Inspect},
+			{Text: fmt.Sprintf("see which workloads there are: create the one that Service %s is meant for; or, if it is there under other labels, correct the selector", service.Name), Command: kubectl.Command(service.Namespace, "get pods,statefulsets,deployments --show-labels"), Risk: answer.Inspect},
 		}
 		return f
 	}
