@@ -32,6 +32,8 @@ const (
 	leastShare = 10
 	// leastUnreached is the minimum count of an error that names another program.
 	leastUnreached = 2
+	// mostNoted is the maximum number of errors noted of a container that is not Degraded.
+	mostNoted = 2
 	// mostRepeats is the maximum number of errors reported for a container.
 	mostRepeats = 3
 )
@@ -55,6 +57,8 @@ var (
 	optional = regexp.MustCompile(`(?i)\btelemetry\b|\banalytics\b|\busage (?:stats|statistics|report|data)\b|\bphone ?home\b|\b(?:update|version|upgrade) check|\bcheck(?:ing)? for (?:updates|new versions?|upgrades)|\bnew version\b|\bsentry\b|\b(?:traces?|spans?) export|\bexport(?:ing)? (?:of )?(?:traces?|spans?)\b|\botlp|\bjaeger\b|\bzipkin\b|\bstatsd\b|\bprofil(?:er|ing)\b|\bmetadata (?:server|service)\b|169\.254\.169\.254|\bicon\b|\bdeprecat`)
 	// recovers matches a line that reports a recovery.
 	recovers = regexp.MustCompile(`(?i)\b(?:re-?connected|re-?established|recovered|restored|resumed|succeeded|successful(?:ly)?|is (?:back|healthy|up|available|reachable)(?: again)?|back (?:to normal|online|up)|connected to|connection (?:established|ok|is ok)|became (?:healthy|available|ready|leader)|acquired lease|healthy again|all (?:ok|good|healthy))\b`)
+	// namesObject matches a warning about an object of the cluster.
+	namesObject = regexp.MustCompile(`(?i)\b(?:service|endpoints?|backend|upstream|ingress|secret|configmap|persistentvolumeclaim|pod)s?[ :=]+["'\x60]?[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*`)
 	// counted matches an error counter of zero.
 	counted = regexp.MustCompile(`(?i)\b(?:0|no|zero) (?:\w+ )?(?:errors?|failures?|failed|exceptions?|problems?)\b|\b(?:errors?|failures?|failed)["']?[=:]\s*"?0\b`)
 )
@@ -83,15 +87,21 @@ type complainedNow struct {
 	own     bool // it is about the program's own rights or credentials, and goes on until somebody changes them
 }
 
+// complaint reads a group of a log's lines.
+func (h *inquiry) complaint(l logOf, g logline.Group) complainedNow {
+	said := l.story.Message(g.Last)
+	c := complainedNow{Group: g, log: l, text: said, another: blames(said), place: words.Place(l.story.Text(g.Last))}
+	if m, ok := h.meaning(said); ok {
+		c.own = slices.ContainsFunc(m.Steps, func(s knowledge.Step) bool { return slices.Contains(ofRights, s.Do) })
+	}
+	return c
+}
+
 // complainsNow returns the errors that a log repeats at present, the most telling first.
 func (h *inquiry) complainsNow(l logOf) []complainedNow {
 	var all []complainedNow
 	for _, g := range l.story.Groups(logline.Warning, l.at) {
-		said := l.story.Message(g.Last)
-		c := complainedNow{Group: g, log: l, text: said, another: blames(said), place: words.Place(l.story.Text(g.Last))}
-		if m, ok := h.meaning(said); ok {
-			c.own = slices.ContainsFunc(m.Steps, func(s knowledge.Step) bool { return slices.Contains(ofRights, s.Do) })
-		}
+		c := h.complaint(l, g)
 		if g.Severity == logline.Warning && !c.another || c.harmless() || !c.goesOn(h.now) || c.recovered() {
 			continue
 		}
@@ -145,8 +155,8 @@ func (g complainedNow) goesOn(now time.Time) bool {
 	if g.Until.Before(g.log.ready) {
 		return false
 	}
-	if g.Severity >= logline.Fatal && quiet <= seldom && g.log.story.EndsFailed() && g.Last >= g.log.story.Primary() && (g.Count >= leastErrors || quiet <= degradedWithin && g.cannotGoOn()) {
-		return true // the last line of the log
+	if g.Severity >= logline.Fatal && g.log.story.EndsFailed() && g.Last >= g.log.story.Primary() && (quiet <= seldom && g.Count >= leastErrors || g.cannotGoOn()) {
+		return true // nothing follows in the log, however long ago that was
 	}
 	if g.Count < least || !g.another && !g.own && !g.isShare() {
 		return false
@@ -168,18 +178,37 @@ func (g complainedNow) cannotGoOn() bool {
 	return false
 }
 
-// recovered reports whether a later line reports a recovery, or several plain lines follow the last error for more
-// than twice its interval.
-func (g complainedNow) recovered() bool {
-	plain, newest := 0, time.Time{}
+// plainLater yields the lines after the last error that are neither errors nor warnings.
+func (g complainedNow) plainLater(yield func(i int, said string) bool) {
 	for i := g.Last + 1; i < g.log.story.Len(); i++ {
 		said := g.log.story.Message(i)
 		if g.log.story.Severity(i) > logline.Plain || strings.HasPrefix(g.log.story.Text(i), "\t") || strings.HasSuffix(said, "?") { // such as libpq's hint
 			continue
 		}
+		if !yield(i, said) {
+			return
+		}
+	}
+}
+
+// saysRecovered reports whether a later line reports a recovery.
+func (g complainedNow) saysRecovered() bool {
+	for _, said := range g.plainLater {
 		if recovers.MatchString(said) || started.MatchString(said) && !notYet.MatchString(said) {
 			return true
 		}
+	}
+	return false
+}
+
+// recovered reports whether a later line reports a recovery, or several plain lines follow the last error for more
+// than twice its interval.
+func (g complainedNow) recovered() bool {
+	if g.saysRecovered() {
+		return true
+	}
+	plain, newest := 0, time.Time{}
+	for i := range g.plainLater {
 		if plain++; i < len(g.log.at) {
 			newest = g.log.at[i]
 		}
@@ -187,13 +216,44 @@ func (g complainedNow) recovered() bool {
 	return plain >= leastErrors && g.Count > 1 && newest.Sub(g.Until) > 2*g.Until.Sub(g.From)/time.Duration(g.Count-1)
 }
 
-// degraded returns the trouble of a running container whose log repeats an error; ok is false if it repeats none.
-func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
-	if h.Object != nil {
-		if c := conditionOf(h.Object.Status.Conditions, v1.PodReady); c != nil && c.Status == v1.ConditionTrue {
-			l.ready = c.LastTransitionTime.Time
+// NoteErrors adds notes to the answer about a Ready pod without a symptom: the gravest and newest errors of its
+// logs since it was Ready, and warnings about an object of the cluster that go on. None of them shows that it fails.
+func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
+	if len(a.Symptoms) != 1 || a.Symptoms[0].Kind != answer.Healthy || a.Verdicts[0].Cause != answer.None {
+		return
+	}
+	h := inquiryOf(a, pod)
+	for _, log := range logs {
+		l := h.logOf(log)
+		var all []complainedNow
+		for _, g := range l.story.Groups(logline.Warning, l.at) {
+			c := h.complaint(l, g)
+			if g.Severity == logline.Warning {
+				if c.another = c.another || namesObject.MatchString(c.text); !c.another || g.Count < leastErrors || !c.goesOn(h.now) {
+					continue
+				}
+			}
+			if !c.harmless() && !g.Until.IsZero() && !g.Until.Before(l.ready) && !c.saysRecovered() {
+				all = append(all, c)
+			}
+		}
+		slices.SortStableFunc(all, func(a, b complainedNow) int {
+			return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Last, a.Last))
+		})
+		for _, c := range all[:min(len(all), mostNoted)] {
+			what := "an error"
+			if c.Severity == logline.Warning {
+				what = "a warning"
+			}
+			note := answer.Note{Cause: answer.AppUnhealthy, Text: fmt.Sprintf("container %s logged %s (%s): %s", l.container, what, c.howOften(h.now), quoteAs(answer.RoleNoted, c.text, kept))}
+			a.Verdicts[0].Contributing = append(a.Verdicts[0].Contributing, note)
 		}
 	}
+}
+
+// degraded returns the trouble of a running container whose log repeats an error; ok is false if it repeats none.
+func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
+	l.ready = h.readySince()
 	all := h.complainsNow(l)
 	if len(all) == 0 {
 		return t, false
@@ -246,7 +306,11 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	} else {
 		f.chain = []answer.Link{{At: g.Until, Kind: "Log", Text: prose.Brief(said, kept)}}
 	}
-	f.fixes = append(f.fixes, h.inspect("read what it logs", h.kubectl("logs %s -c %s --since=10m", h.Pod.Name, l.container)))
+	minutes := 10 + int(max(h.now.Sub(g.Until), 0)/(10*time.Minute))*10
+	if g.Until.IsZero() {
+		minutes = 10
+	}
+	f.fixes = append(f.fixes, h.inspect("read what it logs", h.kubectl("logs %s -c %s --since=%dm", h.Pod.Name, l.container, minutes)))
 	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.container, Count: g.Count, First: g.From, Last: h.now}
 	t.Text = fmt.Sprintf("the pod is Ready, but container %s logs errors", l.container)
 	t.explain = func(id string) answer.Verdict {
@@ -257,17 +321,30 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	return t, true
 }
 
+// readySince returns when the pod became Ready by its object; zero if it is not Ready or unknown.
+func (h *inquiry) readySince() time.Time {
+	if h.Object != nil {
+		if c := conditionOf(h.Object.Status.Conditions, v1.PodReady); c != nil && c.Status == v1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
 // rbacDenied is the ID of the entry about requests that RBAC forbids.
 const rbacDenied = "kube-apiserver.rbac-denied"
 
 // howOften formats the count of an error, and its first and last time.
 func (g complainedNow) howOften(now time.Time) string {
-	if g.Until.IsZero() || g.Count == 1 {
+	if g.Until.IsZero() {
 		return prose.Times(g.Count)
 	}
 	last := "just now"
 	if ago := now.Sub(g.Until); ago >= time.Second {
 		last = prose.Span(ago) + " ago"
+	}
+	if g.Count == 1 {
+		return prose.Times(g.Count) + ", " + last
 	}
 	return fmt.Sprintf("%s since %s, last %s", prose.Times(g.Count), g.From.UTC().Format(time.TimeOnly), last)
 }
@@ -361,18 +438,28 @@ type Log struct {
 	At        []time.Time
 }
 
+// inquiryOf asks about a pod of which nothing but its object and its logs is known.
+func inquiryOf(a *answer.Answer, pod *v1.Pod) *inquiry {
+	h := &inquiry{History: history.New(fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil, nil, nil), now: a.AsOf, knowledge: knowledge.Embedded()}
+	h.Object = pod
+	return h
+}
+
+func (h *inquiry) logOf(log Log) logOf {
+	l := logOf{container: log.Container, whole: log.Lines, wholeAt: log.At, ready: h.readySince()}
+	l.story, l.at = words.ReadLong(log.Lines, log.At)
+	return l
+}
+
 // Degrade replaces the symptom of an answer about a Ready, Healthy pod by Degraded if one of the logs repeats an
 // error, and adds the addresses that the errors name to the answer's Reaches. It reports whether it did.
 func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
-	h := &inquiry{History: history.New(fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil, nil, nil), now: a.AsOf, knowledge: knowledge.Embedded()}
-	h.Object = pod
+	h := inquiryOf(a, pod)
 	if len(a.Symptoms) != 1 || a.Symptoms[0].Kind != answer.Healthy && a.Symptoms[0].Kind != answer.Degraded || a.Verdicts[0].Cause != answer.None && a.Symptoms[0].Kind == answer.Healthy {
 		return false
 	}
 	for _, log := range logs {
-		l := logOf{container: log.Container, whole: log.Lines, wholeAt: log.At}
-		l.story, l.at = words.ReadLong(log.Lines, log.At)
-		t, ok := h.degraded(l)
+		t, ok := h.degraded(h.logOf(log))
 		if !ok {
 			continue
 		}

@@ -117,7 +117,11 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, before []Verdict, wide bool) []Ro
 	news := slices.DeleteFunc(slices.Clone(v.Contributing), func(n Note) bool {
 		return tells(v.Text, n.Text) || repeats(v.Text, n.Text) || slices.ContainsFunc(before, func(o Verdict) bool { return o.Cause == n.Cause && tells(o.Text, n.Text) })
 	})
-	rows = append(rows, noteRows(RowWorse, "contributed", news, wide)...)
+	title := "contributed"
+	if sym.Kind == Healthy && v.Cause == None {
+		title = "note" // nothing is wrong that it could contribute to
+	}
+	rows = append(rows, noteRows(RowWorse, title, news, wide)...)
 	rows = append(rows, noteRows(RowRuledOut, "ruled out", v.RuledOut, wide)...)
 	steps := v.Steps()
 	if slices.ContainsFunc(before, func(o Verdict) bool { return slices.EqualFunc(o.Steps(), steps, sameStep) }) {

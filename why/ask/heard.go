@@ -14,9 +14,9 @@ import (
 	"whylet.dev/whylet/why/fromapi"
 )
 
-// mostHeard and mostHeardBytes bound what is read of the end of the log of the Ready pod asked about, in which an error may be
-// rare; fewHeard is how many lines are read of one beside others.
-const mostHeard, mostHeardBytes, fewHeard = 10_000, 4 << 20, 2000
+// mostHeard and mostHeardBytes bound what is read of the log of the Ready pod asked about, in which an error may be
+// rare: all of a file that kubelet rotates as by default, at 10 MiB. fewHeard is how many lines are read of one beside others.
+const mostHeard, mostHeardBytes, fewHeard = 100_000, 10 << 20, 2000
 
 // hear reads the logs of a Ready pod without symptoms, with the asker's own rights, and reports it as Degraded if
 // they repeat an error. A front reads none: its agents do, and so does the client.
@@ -63,6 +63,9 @@ func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer, most
 		cluster.SinceChange(a, saidSince(logs, a.Verdicts[0].Container))
 	case kind == answer.Healthy:
 		q.noted(ctx, pod, a)
+		if most == mostHeard { // it is the pod that was asked about
+			why.NoteErrors(a, pod, logs)
+		}
 	}
 }
 
