@@ -64,7 +64,7 @@ var rooms = []room{
 	{dir: "why/words", pure: true, imports: []string{module + "logline", module + "knowledge"}},
 	{dir: "why/prose", pure: true},
 	{dir: "lint", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "sigs.k8s.io/yaml", "go.yaml.in/yaml/v3", module + "fact", module + "health"}},
-	{dir: "why/serve", imports: []string{"k8s.io/apimachinery", module + "fact", module + "health", module + "journal", module + "why"}},
+	{dir: "why/serve", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health", module + "journal", module + "why"}},
 	{dir: "why/suggest", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why"}},
 	{dir: "why/whatif", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health", module + "why"}},
 	{dir: "lanes"},

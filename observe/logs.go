@@ -3,6 +3,9 @@ package observe
 import (
 	"os"
 	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/observe/kubelet"
@@ -34,6 +37,13 @@ func (a *Agent) logReader() func(path string) fact.LogSaid {
 		return nil
 	}
 	return lastSaid
+}
+
+// LogOf reads the log of a run of a container on this machine: all of a file that kubelet rotates as by default, at
+// 10 MiB. ok is false if it cannot be read.
+func LogOf(pod *v1.Pod, container string, attempt int32) (lines []string, at []time.Time, ok bool) {
+	lines, at, err := containers.Tail(containers.LogFile(podLogs(), pod, container, attempt), 100_000, 10<<20)
+	return lines, at, err == nil
 }
 
 // lastSaid reads the end of a log.

@@ -12,6 +12,7 @@ import (
 
 	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/observe"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
 )
@@ -28,8 +29,8 @@ func newWhy(out io.Writer) *cobra.Command {
 		Use:   "why [pod/]NAME",
 		Short: "Say why a pod is as it is, from the agent's memory",
 		Long: `Say why a pod of this node was restarted, does not start, is not ready, was evicted or
-is gone. It reads the agent's memory on this machine; whether the agent runs makes no
-difference.
+is gone. It reads the agent's memory on this machine, whether the agent runs or not, and
+the logs of a Ready pod's containers.
 
 --data-dir may also name the data directory of a node that whylet runs.
 
@@ -69,7 +70,7 @@ func (q *question) ask(out io.Writer, args []string) error {
 		return err
 	}
 	defer r.Close()
-	asked := serve.Question{Namespace: q.namespace, Name: name}
+	asked := serve.Question{Namespace: q.namespace, Name: name, LogOf: observe.LogOf}
 	asked.Now, asked.Container = time.Now().UTC(), q.container
 	if q.since > 0 {
 		asked.Since = asked.Now.Add(-q.since)

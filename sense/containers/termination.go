@@ -178,6 +178,23 @@ func endOfLog(path string, o logs.LogOptions, lines int64, most int) (string, er
 	return text.buf.String(), err
 }
 
+// Tail returns the last lines of a log, at most so many and so many bytes, and when each was written; at is nil where
+// that is not known.
+func Tail(path string, lines int64, most int) (said []string, at []time.Time, err error) {
+	text, err := endOfLog(path, logs.LogOptions{Timestamp: true}, lines, most)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(text) == most {
+		_, text, _ = strings.Cut(text, "\n") // the first one is cut off
+	}
+	if text = strings.TrimRight(text, "\n"); text == "" {
+		return nil, nil, nil
+	}
+	text, at = withoutTimes(text)
+	return strings.Split(text, "\n"), at, nil
+}
+
 // endOfFile reads the last bytes of a file.
 func endOfFile(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)

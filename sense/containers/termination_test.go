@@ -274,3 +274,25 @@ func BenchmarkLogEnd(b *testing.B) {
 		})
 	}
 }
+
+// TestTail: the newest whole lines, with their times.
+func TestTail(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "0.log", stamp+"one\n"+stamp+"two\n"+stamp+"three\n")
+	for _, c := range []struct {
+		lines int64
+		most  int
+		want  []string
+	}{
+		{10, 1 << 20, []string{"one", "two", "three"}},
+		{2, 1 << 20, []string{"two", "three"}},
+		{10, 90, []string{"two", "three"}},
+	} {
+		if got, at, err := Tail(filepath.Join(dir, "0.log"), c.lines, c.most); err != nil || !slices.Equal(got, c.want) || len(at) != len(got) {
+			t.Errorf("%d lines of %d bytes: %q at %v: %v", c.lines, c.most, got, at, err)
+		}
+	}
+	if _, _, err := Tail(filepath.Join(dir, "1.log"), 10, 1<<20); err == nil {
+		t.Error("a log that is not there was read")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -44,7 +45,34 @@ func One(s journal.Source, q Question) (answer.Answer, error) {
 	}
 	a := explained(h, q.Options)
 	steady(h, q.Options, &a)
+	if q.LogOf != nil && h.Object != nil {
+		hear(h, q, &a)
+	}
 	return a, nil
+}
+
+// hear completes the answer about a Ready pod by the logs of its running containers.
+func hear(h *history.History, q Question, a *answer.Answer) {
+	pod := h.Object.DeepCopy()
+	pod.Status = v1.PodStatus{}
+	if since, _ := h.ReadySince(); !since.IsZero() {
+		pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(since)}}
+	}
+	var logs []why.Log
+	for _, c := range pod.Spec.Containers {
+		run := h.Last(c.Name)
+		if run == nil || run.Started == nil || run.Exit != nil || q.Container != "" && q.Container != c.Name {
+			continue
+		}
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, v1.ContainerStatus{Name: c.Name, State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}})
+		if lines, at, ok := q.LogOf(pod, c.Name, run.Attempt); ok {
+			logs = append(logs, why.Log{Container: c.Name, Lines: lines, At: at})
+		}
+	}
+	if !why.Degrade(a, pod, logs) {
+		why.NoteErrors(a, pod, logs)
+	}
+	a.Clean()
 }
 
 // explained is an answer as others may be shown it.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why"
@@ -30,6 +31,9 @@ type Question struct {
 	Suggest bool
 	// WithValues asks for facts as they are kept, with what a pod's variables and headers are set to.
 	WithValues bool
+	// LogOf reads the log of a run of a container of a Ready pod that is asked about, oldest line first, and when
+	// each was written; nil reads none.
+	LogOf func(pod *v1.Pod, container string, attempt int32) (lines []string, at []time.Time, ok bool)
 	why.Options
 }
 
