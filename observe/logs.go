@@ -23,9 +23,9 @@ func (a *Agent) logs() string {
 // podLogs is where the kubelet that runs here keeps the logs of all pods, as the machine's
 // first process sees it, or else kubelet itself.
 var podLogs = sync.OnceValue(func() string {
-	k, ok := kubelet.Find()
+	k, _ := kubelet.Find() // where there is none, it is as by default
 	dir := k.PodLogs()
-	if _, err := os.Stat(machine + dir); err != nil && ok {
+	if _, err := os.Stat(machine + dir); err != nil {
 		return k.Root + dir
 	}
 	return machine + dir
