@@ -185,7 +185,7 @@ func (e ending) howItWent(v *answer.Verdict, kill fact.Kill) {
 // the stop signal, or the container after it. A hook that failed sooner is told, too.
 func (e ending) graceUsed(kill fact.Kill) (answer.Note, bool) {
 	grace := time.Duration(kill.GraceSeconds)*time.Second - 100*time.Millisecond
-	killed := e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && e.at.Sub(e.run.Kill.Seen) >= grace
+	killed := kill.GraceSeconds > 0 && e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && e.at.Sub(e.run.Kill.Seen) >= grace
 	for _, hook := range e.run.Hooks {
 		switch b := fact.Of[fact.HookRan](hook); {
 		case b.Hook != fact.PreStop:
@@ -197,9 +197,6 @@ func (e ending) graceUsed(kill fact.Kill) (answer.Note, bool) {
 		case b.Error != "" || b.Timeout:
 			return answer.Note{Cause: answer.HookFailed, Facts: []fact.ID{hook.ID}, Text: fmt.Sprintf("the preStop hook of container %s failed%s", e.run.Container, afterSpan(b.Took))}, true
 		}
-	}
-	if kill.GraceSeconds < 1 {
-		return answer.Note{}, false // it was given no time to end
 	}
 	text := fmt.Sprintf("container %s did not end on its stop signal within %d s, so the node killed it: exit code 137 comes from that", e.run.Container, kill.GraceSeconds)
 	if shellInFront(e.spec) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/history"
 )
 
 // How a hook ended and what it said last is told however long its command is.
@@ -44,6 +45,21 @@ func TestLinks(t *testing.T) {
 	} {
 		if got, _ := describe(c.body); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestNoGrace: a container that was given no time to end did not use it up.
+func TestNoGrace(t *testing.T) {
+	at := time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
+	run := &history.Run{Container: "app", Kill: &fact.Fact{ID: 1, Seen: at}, Exit: &fact.Fact{ID: 3}, Hooks: []*fact.Fact{{ID: 2, Body: fact.HookRan{Hook: fact.PreStop, Took: time.Second}}}}
+	e := ending{run: run, exit: fact.Exited{ExitCode: 137}, at: at.Add(time.Second)}
+	for grace, want := range map[int64]string{
+		0: "",
+		1: "the preStop hook of container app took all of the 1 s that it had to end, and left next to no time after the stop signal: exit code 137 comes from that",
+	} {
+		if n, ok := e.graceUsed(fact.Kill{GraceSeconds: grace}); ok != (want != "") || ok && n.Text != want {
+			t.Errorf("%d s: %q", grace, n.Text)
 		}
 	}
 }
