@@ -175,7 +175,7 @@ func (h *inquiry) describeFix() answer.Fix {
 
 // kernelFix looks for the kernel's own record of an OOM kill.
 func (h *inquiry) kernelFix() answer.Fix {
-	return h.inspect("look for the kernel's own record on the node", "dmesg -T | grep -iE 'oom|killed process' | tail")
+	return kubectl.OnNode("look for the kernel's own record on the node", "dmesg -T | grep -iE 'oom|killed process' | tail")
 }
 
 // probeFixes are what can be done about a probe that is too strict.

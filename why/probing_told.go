@@ -84,9 +84,21 @@ func (p *probing) explain(symptom string) answer.Verdict {
 	if at, said := p.complaint(); at != nil {
 		what += " " + itsLog(said)
 	}
-	v := undecided(symptom, p.run.Container, what, p.chain(), rest, p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
+	v := undecided(symptom, p.run.Container, what, p.chain(), append(rest, p.unseen()...), p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
 	v.Probe = p.kind
 	return v
+}
+
+// unseen are the causes that a look into the container would tell apart, where nobody looked.
+func (p *probing) unseen() []finding {
+	if _, _, looked := p.look(); looked {
+		return nil
+	}
+	var all []finding
+	for _, cause := range map[mode][]answer.Cause{silent: {answer.AppHang, answer.AppOverloaded}, refused: {answer.AppNotListening}}[p.mode] {
+		all = append(all, finding{cause: cause, weight: weak})
+	}
+	return all
 }
 
 // how words the way in which the attempts failed.
