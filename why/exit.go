@@ -121,6 +121,10 @@ func (e ending) explain(symptom string) answer.Verdict {
 		return undecided(symptom, run.Container, what, e.chain(e.stopped()), rest, missing, append(h.logsFix(run), h.describeFix())...)
 	}
 	what := fmt.Sprintf("Container %s ended with exit code %d%s, and the node did not end it.", run.Container, e.exit.ExitCode, e.after())
+	if e.h.FromAPI {
+		what = fmt.Sprintf("Container %s ended with exit code %d%s, and no event says that the node ended it.", run.Container, e.exit.ExitCode, e.after())
+	}
+	look := []answer.Fix{e.h.kernelFix()}
 	missing := "The evidence does not tell these apart."
 	if !e.exit.OOMKnown {
 		missing = "Whether the kernel's OOM killer took a process of it could not be seen (the container's cgroup was gone, or the kernel log not readable)."
@@ -130,18 +134,19 @@ func (e ending) explain(symptom string) answer.Verdict {
 	}
 	switch {
 	case e.h.FromAPI && e.sawNoOOM():
-		missing = "The runtime saw no OOM kill of the container, and there is no word of kubelet that it ended it."
+		missing, look = "The runtime saw no OOM kill of the container.", nil
 	case e.h.FromAPI && e.unread():
 		missing = "What it said before could not be read."
 	case e.h.FromAPI && e.exit.RuntimeReason == "OOMKilled":
-		missing = "The container runtime says OOMKilled: some process in it was killed for memory at some time" + e.whoseLimit() + "."
+		what += " The container runtime says OOMKilled: the kernel killed some process in it for memory, then or before" + e.whoseLimit() + "."
+		missing = "Which process that was, and whether the container ended for it, was not seen."
 	case !e.exit.ByKernel:
 	case len(e.run.OOMKills) > 0 || e.exit.OOMKills > 0 || e.exit.MainOOMKilled:
 		missing = "The kernel itself sent its main process SIGKILL; whether for the OOM kill that it tells of, or for a limit of CPU time (RLIMIT_CPU, ulimit -t), was not seen."
 	default:
 		missing = "The kernel itself sent its main process SIGKILL, and its log has no OOM kill. A limit of CPU time (RLIMIT_CPU, ulimit -t) does that; whether there is one was not seen."
 	}
-	return undecided(symptom, run.Container, what, e.chain(), rest, missing, append(h.logsFix(run), h.kernelFix())...)
+	return undecided(symptom, run.Container, what, e.chain(), rest, missing, append(h.logsFix(run), look...)...)
 }
 
 // explainKill follows a kill that the node decided to what it rests on.

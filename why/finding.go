@@ -191,7 +191,7 @@ func take(v *answer.Verdict, r finding) {
 	note := answer.Note{Cause: r.cause, Text: r.parts("").String(), Facts: idsOf(r.chain)}
 	known := func(n answer.Note) bool { return n.Cause == r.cause }
 	switch {
-	case r.cause == v.Cause:
+	case r.cause == v.Cause || r.cause == answer.CauseUnknown:
 	case r.weight == refuted:
 		if !slices.ContainsFunc(v.RuledOut, known) {
 			v.RuledOut = append(v.RuledOut, note)

@@ -98,7 +98,7 @@ func (h *inquiry) nameNode(v *answer.Verdict) {
 func (h *inquiry) possible(fixes []answer.Fix) []answer.Fix {
 	return slices.DeleteFunc(slices.Clone(fixes), func(f answer.Fix) bool {
 		name := f.Slots[answer.SlotContainer]
-		return f.ID == answer.StepExec && slices.Contains(h.Containers(), name) && h.hardlyUp(name)
+		return (f.ID == answer.StepExec || f.ID == answer.StepTop) && slices.Contains(h.Containers(), name) && h.hardlyUp(name)
 	})
 }
 
@@ -134,6 +134,9 @@ func (h *inquiry) specFix(text string) answer.Fix {
 
 // nodeFix shows how the pod's node is: all that is asked there is asked by Whylet's own node alone.
 func (h *inquiry) nodeFix() answer.Fix {
+	if h.FromAPI && (h.Object == nil || h.Object.Spec.NodeName == "") {
+		return h.inspect("see how the nodes are", "kubectl get nodes")
+	}
 	if h.Beside == "" && !h.FromAPI || h.Object == nil || h.Object.Spec.NodeName == "" {
 		return h.inspect("see how the node is", "whylet status")
 	}
@@ -286,5 +289,5 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	if first {
 		slices.Reverse(fixes)
 	}
-	return append(fixes, h.inspect("see how its memory grows", h.kubectl("top pod %s --containers", h.Pod.Name)))
+	return append(fixes, h.inspect("see how its memory grows", h.kubectl("top pod %s --containers", h.Pod.Name)).As(answer.StepTop, answer.Slots{answer.SlotContainer: run.Container}))
 }

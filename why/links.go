@@ -224,7 +224,7 @@ func exitWords(b fact.Exited, how string) string {
 	text := fmt.Sprintf("%s exit code %d", how, b.ExitCode)
 	switch {
 	case b.Vanished:
-		text = "it is gone without a trace; no exit code is known"
+		text = "it is gone; its exit code is not known"
 	case b.Signal != 0:
 		text = fmt.Sprintf("it was ended by %s (exit code %d)", signalName(b.Signal), b.ExitCode)
 	}

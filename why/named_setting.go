@@ -112,7 +112,7 @@ func (h *inquiry) addressFix(container, place, general string) answer.Fix {
 	for _, c := range h.ownFirst(container) {
 		has := slices.DeleteFunc(settingsOf(c), func(s setting) bool { return host == "" || !words.Has(s.value, host) })
 		if n := len(has); n > 0 && n <= mostSettings {
-			return h.specFix(fmt.Sprintf("if that is the wrong address, correct it: container %s has it from %s", c.Name, prose.Some(withValues(has))))
+			return h.specFix(fmt.Sprintf("if the address is wrong, correct it: container %s has it from %s", c.Name, prose.Some(withValues(has))))
 		}
 	}
 	return h.specFix(general).As(answer.StepReaddress, nil)
@@ -124,7 +124,7 @@ func (h *inquiry) whereTo(place string) []answer.Fix {
 	if host == "" || strings.ContainsAny(host, ".:/") || loopback(host) {
 		return nil
 	}
-	return []answer.Fix{h.inspect(fmt.Sprintf("see whether Service %s exists, has that port and leads to pods", host), h.kubectl("describe service %s", host))}
+	return []answer.Fix{h.inspect(fmt.Sprintf("see whether Service %s exists, and which port and pods it has", host), h.kubectl("describe service %s", host))}
 }
 
 // option fits an option that stands behind a blank, as in a line of a shell.

@@ -48,6 +48,13 @@ func (h *inquiry) endOfPod() []trouble {
 	if gone, _, isGone := fact.Latest[fact.ObjectGone](h.Facts); !ok && isGone && h.FromAPI {
 		s := answer.Symptom{Kind: answer.Disappeared, Count: 1, First: gone.When(), Last: gone.When(), Text: "the pod is gone"}
 		return []trouble{{s, func(id string) answer.Verdict {
+			if evict, b, ok := fact.Latest[fact.Evict](h.Facts); ok {
+				f := finding{
+					cause: evictedFor(b.Signal), certainty: answer.Inferred, rule: "act-inferred", weight: certain, chain: links(evict, gone),
+					text: "The pod was evicted, and its object was deleted after that; who deleted it is not recorded.",
+				}
+				return f.verdict(id, "", nil)
+			}
 			return undecided(id, "", "The pod is gone, and no event says who deleted it, or what was decided before.", nil, nil, "")
 		}}}
 	}

@@ -26,6 +26,9 @@ func (p *probing) what() string {
 	if ev.Redirected != "" {
 		target += ", redirected to " + prose.Brief(ev.Redirected, 60)
 	}
+	if ev.Handler == fact.Exec {
+		target = "`" + target + "`"
+	}
 	return fmt.Sprintf("the %s probe of container %s (%s)", kindWord(p.kind), p.run.Container, target)
 }
 
@@ -95,7 +98,7 @@ func (p *probing) unseen() []finding {
 		return nil
 	}
 	var all []finding
-	for _, cause := range map[mode][]answer.Cause{silent: {answer.AppHang, answer.AppOverloaded}, refused: {answer.AppNotListening}}[p.mode] {
+	for _, cause := range map[mode][]answer.Cause{silent: {answer.AppHang, answer.AppOverloaded}, refused: {answer.AppListensElse}}[p.mode] {
 		all = append(all, finding{cause: cause, weight: weak})
 	}
 	return all

@@ -348,6 +348,6 @@ func (h *inquiry) gate(ready *v1.PodCondition, decided *fact.Fact) finding {
 	return finding{
 		cause: answer.ReadinessGate, certainty: answer.Recorded, weight: certain, chain: append(links(decided), h.firstLinks(decided)...),
 		text:  fmt.Sprintf("All containers are ready; the pod waits for a readiness gate that nobody has set: %s", strings.TrimSuffix(ready.Message, ".")+"."),
-		fixes: []answer.Fix{h.specFix("have the controller run that sets the condition of the readiness gate; or remove the gate from spec.readinessGates, if none is to"), h.inspect("see which gates it has", h.kubectl("get pod %s -o jsonpath='{.spec.readinessGates}'", h.Pod.Name))},
+		fixes: []answer.Fix{h.specFix("start the controller that sets this condition; or, if there is none, remove the gate from spec.readinessGates"), h.inspect("see which gates it has", h.kubectl("get pod %s -o jsonpath='{.spec.readinessGates}'", h.Pod.Name))},
 	}
 }

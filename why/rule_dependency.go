@@ -107,6 +107,9 @@ func (n needed) unmet(reach, gets string) string {
 	if knowledge.NoName.In(n.said) && n.place != "" {
 		return fmt.Sprintf("%s %s: %s", reach, n.named(), n.what)
 	}
+	if n.what == unsaid {
+		return fmt.Sprintf("%s %s", reach, n.named())
+	}
 	return fmt.Sprintf("%s %s (%s)", reach, n.named(), n.what)
 }
 

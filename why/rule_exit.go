@@ -43,7 +43,7 @@ func crashSignal(e ending) *finding {
 	}
 	if !seen {
 		f.weight = strong
-		f.text = fmt.Sprintf("The main process of container %s crashed%s: exit code %d stands for %s (by convention: the kernel's own word was not seen)%s.",
+		f.text = fmt.Sprintf("The main process of container %s crashed%s: exit code %d stands for %s%s.",
 			e.run.Container, e.after(), e.exit.ExitCode, signalName(n), crashMeaning(n))
 		if n == sigabrt && e.story().Failed() {
 			f.text = fmt.Sprintf("The main process of container %s aborted%s (exit code %d, %s): %s.", e.run.Container, e.after(), e.exit.ExitCode, signalName(n), quoteAs(answer.RoleEnd, e.inItsWords(), quoted))
@@ -62,11 +62,16 @@ var crashMeanings = map[int32]string{
 	4: "an instruction that this CPU does not know, as of a program built for a newer one, or a trap of the compiler's", 5: "a trap, as of a debugger or a failed assertion",
 	6: "abort(3), as the C library and language runtimes end a process that they find broken; its last words say why",
 	7: "memory that is mapped and not there, as of a file cut short or a full /dev/shm", 8: "an arithmetic error, as a division by zero",
-	11: "memory that it may not touch: a bug, or its stack was used up", 13: "it wrote to a connection or pipe that the other end had closed", 14: "an alarm that it had set and did not await",
+	11: "access to memory that it may not touch, by a bug or a stack that is used up", 13: "it wrote to a connection or pipe that the other end had closed", 14: "an alarm that it had set and did not await",
 	25: "a file larger than it may write (RLIMIT_FSIZE)", sigsys: "a system call that a seccomp filter forbids",
 }
 
-func crashMeaning(n int32) string { return inBrackets("", crashMeanings[n]) }
+func crashMeaning(n int32) string {
+	if crashMeanings[n] == "" {
+		return ""
+	}
+	return ", " + crashMeanings[n]
+}
 
 // forbiddenCall blames the pod's seccomp profile where it has one of its own. The
 // runtime's default profile lets such calls fail and kills nobody, so without one

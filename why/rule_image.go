@@ -48,10 +48,14 @@ func imageUnreachable(c notStarted) *finding {
 	if c.reason != "RegistryUnavailable" && !c.says(knowledge.RegistryAway) {
 		return nil
 	}
-	return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: its registry does not answer"+colon(prose.Last(c.message, kept)), kubectl.OnNode("ask the registry from the node", shell.Linef("curl -sI https://%s/v2/", registryOf(fact.Of[fact.ImageFailed](c.fact).Image))), loadImage)
+	away := "its registry does not answer"
+	if strings.Contains(c.message, "lookup ") {
+		away = "the name of its registry was not resolved on the node"
+	}
+	return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: "+away+colon(prose.Last(c.message, kept)), kubectl.OnNode("ask the registry from the node", shell.Linef("curl -sI https://%s/v2/", registryOf(fact.Of[fact.ImageFailed](c.fact).Image))), loadImage)
 }
 
-var loadImage = answer.Fix{Text: "load it onto the node by hand, where there is an archive of it", Risk: answer.Safe}
+var loadImage = answer.Fix{Text: "load the image onto the node by hand, from an archive of it", Risk: answer.Safe}
 
 // registryOf returns the host that an image is pulled from: the first part of its name where that may be a
 // host, else that of Docker Hub (github.com/distribution/reference, splitDockerDomain).

@@ -262,7 +262,7 @@ func probeSidecarSaid(p *probing) *finding {
 	ev := p.last.Evidence
 	return &finding{
 		cause: answer.MeshSidecarAnswered, weight: certain, certainty: answer.Recorded, chain: p.chain(),
-		text: fmt.Sprintf("The %d was not the application's: the sidecar %s answered the probe of container %s (%s) itself%s.",
+		text: fmt.Sprintf("The answer %d was not the application's: the sidecar %s answered the probe of container %s (%s) itself%s.",
 			ev.Status, mesh.SidecarOf(p.mesh.Mesh), p.run.Container, p.mesh, saying(ev.Output)),
 		fixes: []answer.Fix{p.h.inspect("go through the checks of the mesh", string(shell.Linef("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace)))},
 	}

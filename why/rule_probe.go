@@ -48,8 +48,11 @@ func probeSidecarAnswered(p *probing) *finding {
 	}
 	f := &finding{
 		cause: answer.MeshSidecarAnswered, weight: strong, chain: p.chain(),
-		text:  fmt.Sprintf("The %d was not the application's: %s answers on port %d (%s), in place of container %s.", ev.Status, proxy, p.port(), how, p.run.Container),
+		text:  fmt.Sprintf("The answer %d was not the application's: %s answers on port %d (%s), in place of container %s.", ev.Status, proxy, p.port(), how, p.run.Container),
 		fixes: p.h.logsFix(p.run),
+	}
+	if name := strings.TrimPrefix(proxy, "container "); name != proxy { // it is the one that says no
+		f.fixes = []answer.Fix{p.h.inspect("read what container "+name+" says", p.h.kubectl("logs %s -c %s --tail=20", p.h.Pod.Name, name))}
 	}
 	if c := p.h.Spec(p.run.Container); c != nil && len(c.Ports) > 0 {
 		f.fixes = append([]answer.Fix{p.h.inside("ask the application itself", p.run.Container, shell.Linef("wget -S -O- http://127.0.0.1:%d/", c.Ports[0].ContainerPort))}, f.fixes...)

@@ -212,11 +212,14 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	default:
 		f.cause, f.text = answer.VolumeFailed, fmt.Sprintf("A volume of the pod cannot be set up: %s.", message)
 		f.fixes = []answer.Fix{h.describeFix()}
+		if strings.Contains(b.Message, "hostPath type check failed") {
+			f.fixes = []answer.Fix{h.specFix("correct path or type of the hostPath volume, or make what it names on the node")}
+		}
 		if strings.HasPrefix(b.Message, "Multi-Attach error") {
 			f.because = []string{"A volume that is ReadWriteOnce can be attached to one node at a time, and another node still has it."}
 			f.fixes = []answer.Fix{
 				h.inspect("see which node has it", "kubectl get volumeattachments"),
-				h.inspect("see which pod on that node still uses the claim, and end that pod; if the node is gone, delete the VolumeAttachment", h.kubectl("get pods -o wide")),
+				h.inspect("see which pods run on that node: the volume is free once the one that uses the claim has ended, or, if the node is gone for good, once the VolumeAttachment is deleted", h.kubectl("get pods -o wide")),
 			}
 		}
 	}

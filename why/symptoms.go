@@ -163,7 +163,9 @@ func (h *inquiry) endTroubles(name string, ends []*history.Run, status v1.PodSta
 	text := fmt.Sprintf("container %s was restarted %s", name, prose.Times(count))
 	if r := h.Last(name); r == last && !final(status.Phase) {
 		text = fmt.Sprintf("container %s ended, and will be started again", name)
-		if h.staysEnded(name, last) {
+		if _, _, gone := fact.Latest[fact.ObjectGone](h.Facts); gone {
+			text = fmt.Sprintf("container %s ended", name)
+		} else if h.staysEnded(name, last) {
 			text = fmt.Sprintf("container %s ended, and nothing starts it again", name)
 		}
 		if count > 1 {

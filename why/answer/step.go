@@ -9,6 +9,7 @@ type StepID string
 const (
 	StepReadLog      StepID = "read-log"              // command, which shows more
 	StepExec         StepID = "exec"                  // container
+	StepTop          StepID = "top"                   // container
 	StepOnNode       StepID = "on-node"               // command
 	StepExplain      StepID = "explain"               // kubectl why about Target
 	StepEdit         StepID = "edit"                  // Target

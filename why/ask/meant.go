@@ -161,7 +161,7 @@ func (q *question) grow(ctx context.Context, step *answer.Fix) {
 		step.Command, step.Risk = kubectl.Command(space, "describe pvc %s", name), answer.Inspect
 		return
 	}
-	step.Text = fmt.Sprintf("delete what is not needed on claim %s, or have it ask for more than its %s: StorageClass %s lets claims grow", name, size.String(), class.Name)
+	step.Text = fmt.Sprintf("have claim %s ask for more than its %s (StorageClass %s lets claims grow), or delete what is not needed there", name, size.String(), class.Name)
 	size.Add(size)
 	step.Command = kubectl.Command(space, `patch pvc %s --type=merge -p '{"spec":{"resources":{"requests":{"storage":"%s"}}}}'`, name, size.String())
 }

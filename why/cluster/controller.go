@@ -100,7 +100,7 @@ func (w Workload) unmade() (answer.Verdict, bool) {
 	case w.Nodes != "":
 		return answer.Verdict{
 			Cause: answer.NoMatchingNode, Rule: "not-scheduled", Certainty: answer.Inferred,
-			Text:  fmt.Sprintf("There is to be a pod on every node that fits, and none does: its pods ask for %s.", w.Nodes),
+			Text:  fmt.Sprintf("No node fits the pods of the DaemonSet: they ask for %s.", w.Nodes),
 			Fixes: []answer.Fix{{Text: "add a toleration to the pods' template, or correct the labels that it asks for; or label a node", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts}, {Text: "see the labels and taints of all nodes", Command: "kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints,LABELS:.metadata.labels", Risk: answer.Inspect}},
 		}, true
 	}

@@ -37,7 +37,7 @@ func policySteps(c netpol.Connection, r netpol.Result) []answer.Fix {
 	if all, ok := onlyLabels(m); ok && peer.Pod != nil {
 		step := kubectl.EditTemplate(peer.Pod.Namespace, peer.Pod, fmt.Sprintf("or give pod %s the label %s, if it is meant to have it", peer.Pod.Name, strings.Join(all, " and ")))
 		if kubectl.Workload(peer.Pod) == "" {
-			step.Command, step.Risk = kubectl.Command(peer.Pod.Namespace, "label pod %s --overwrite %s", peer.Pod.Name, shell.Words(all...)), answer.Safe
+			step.Command, step.Risk = kubectl.Command(peer.Pod.Namespace, "label pod %s --overwrite %s", peer.Pod.Name, shell.Words(all...)), answer.Limits
 		}
 		steps = append(steps, step)
 	}

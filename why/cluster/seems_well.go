@@ -185,9 +185,9 @@ func now(c answer.Complaint) bool { return !c.Before }
 func LooksWellBut(a *answer.Answer) string {
 	i := slices.IndexFunc(a.Complaints, now)
 	if i < 0 {
-		return "It looks well."
+		return "No fault is seen in it."
 	}
-	return "It looks well. " + a.Complaints[i].Says()
+	return "No fault is seen in it. " + a.Complaints[i].Says()
 }
 
 // ChecksWrongly says whether a pod's log tells now that its own check of one behind it gets another answer than it wants.

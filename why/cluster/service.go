@@ -344,10 +344,10 @@ func WithoutAddress(service *v1.Service, behind answer.Answer, words string, sin
 		words = strings.TrimPrefix(words, wrapped)
 	}
 	f := answer.Verdict{Cause: answer.LoadBalancerFailed, Rule: "load-balancer-refused", Certainty: answer.Inferred}
-	f.Text = "The Service gets no address outside of the cluster. Who gives them says: " + prose.Upper(strings.TrimSuffix(words, ".")) + "."
+	f.Text = "The Service gets no address outside of the cluster. The controller of load balancers says: " + prose.Upper(strings.TrimSuffix(words, ".")) + "."
 	f.Fixes = []answer.Fix{
 		{Text: "see which Services of type LoadBalancer there are, and their ports", Command: "kubectl get services -A", Risk: answer.Inspect},
-		{Text: "choose another port, if it is taken", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
+		{Text: "if the port is taken, choose another for one of the two Services", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Limits},
 	}
 	a := single(behind.Subject, now, answer.NotServing, "it has no address outside of the cluster", f)
 	a.Symptoms[0].First = since

@@ -481,7 +481,7 @@ func TestDeparted(t *testing.T) {
 		{"deleted", []v1.Event{started, stopped, about("Pod", "web-2", "Preempted", "by another", -1)}, []answer.Cause{answer.Deleted}},
 		{"by who made it", []v1.Event{started, stopped, about("ReplicaSet", "web-1", "SuccessfulDelete", "Deleted pod: web", -20)}, []answer.Cause{answer.CauseUnknown}},
 		{"for one of higher priority", []v1.Event{started, stopped, about("Pod", "web", "Preempted", "Preempted by pod x on node n", -21)}, []answer.Cause{answer.Preempted}},
-		{"it had been evicted", []v1.Event{started, about("Pod", "web", "Evicted", "The node was low on resource: memory.", -21), stopped}, []answer.Cause{answer.EvictedMemory, answer.CauseUnknown}},
+		{"it had been evicted", []v1.Event{started, about("Pod", "web", "Evicted", "The node was low on resource: memory.", -21), stopped}, []answer.Cause{answer.EvictedMemory, answer.EvictedMemory}},
 		{"done, and taken away", []v1.Event{started}, []answer.Cause{answer.CauseUnknown}},
 		{"it had no image", []v1.Event{about("Pod", "web", "Failed", `Failed to pull image "reg.example/nope:1": rpc error: code = NotFound desc = failed to pull and unpack image: reg.example/nope:1: not found`, -50), about("Pod", "web", "Failed", "Error: ErrImagePull", -50)}, []answer.Cause{answer.ImageNotFound, answer.CauseUnknown}},
 		{"it had no configuration", []v1.Event{about("Pod", "web", "Failed", `Error: configmap "settings" not found`, -50)}, []answer.Cause{answer.ConfigMissing, answer.CauseUnknown}},

@@ -83,7 +83,7 @@ func EditTemplate(namespace string, pod *v1.Pod, text string) answer.Fix {
 }
 
 func notReady(pod *v1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionFalse })
+	return pod.Status.Phase == v1.PodPending || slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionFalse })
 }
 
 // evicted is the reason of a pod that kubelet has evicted (pkg/kubelet/eviction).
