@@ -246,7 +246,14 @@ func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
 				what = "a warning"
 			}
 			note := answer.Note{Cause: answer.AppUnhealthy, Text: fmt.Sprintf("container %s logged %s (%s): %s", l.container, what, c.howOften(h.now), quoteAs(answer.RoleNoted, c.text, kept))}
-			a.Verdicts[0].Contributing = append(a.Verdicts[0].Contributing, note)
+			v := &a.Verdicts[0]
+			v.Contributing = append(v.Contributing, note)
+			if i := v.Step(answer.StepReadLog); i >= 0 {
+				v.Fixes = slices.Delete(v.Fixes, i, i+1)
+			}
+			if !slices.ContainsFunc(v.Fixes, h.readLog(c).SameCommand) {
+				v.Fixes = append(v.Fixes, h.readLog(c))
+			}
 		}
 	}
 }
@@ -306,11 +313,7 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	} else {
 		f.chain = []answer.Link{{At: g.Until, Kind: "Log", Text: prose.Brief(said, kept)}}
 	}
-	minutes := 10 + int(max(h.now.Sub(g.Until), 0)/(10*time.Minute))*10
-	if g.Until.IsZero() {
-		minutes = 10
-	}
-	f.fixes = append(f.fixes, h.inspect("read what it logs", h.kubectl("logs %s -c %s --since=%dm", h.Pod.Name, l.container, minutes)))
+	f.fixes = append(f.fixes, h.readLog(g))
 	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.container, Count: g.Count, First: g.From, Last: h.now}
 	t.Text = fmt.Sprintf("the pod is Ready, but container %s logs errors", l.container)
 	t.explain = func(id string) answer.Verdict {
@@ -319,6 +322,15 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 		return v
 	}
 	return t, true
+}
+
+// readLog is the step that shows the newest line of an error.
+func (h *inquiry) readLog(g complainedNow) answer.Fix {
+	minutes := 10
+	if !g.Until.IsZero() {
+		minutes += int(max(h.now.Sub(g.Until), 0)/(10*time.Minute)) * 10
+	}
+	return h.inspect("read what it logs", h.kubectl("logs %s -c %s --since=%dm", h.Pod.Name, g.log.container, minutes))
 }
 
 // readySince returns when the pod became Ready by its object; zero if it is not Ready or unknown.

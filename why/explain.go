@@ -222,7 +222,8 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 	}
 	if readyNow(status) && !h.tested(container) {
 		f.certainty, f.text = answer.Unknown, "Kubernetes reports no problem, but no probe tests this pod, and its log and connections were not read."
-		f.fixes = []answer.Fix{h.inspect("read its log", h.kubectl("logs %s --all-containers --tail=100", h.Pod.Name))}
+		logs := h.kubectl("logs %s --all-containers --tail=100", h.Pod.Name)
+		f.fixes = []answer.Fix{h.inspect("read its log", logs).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs})}
 	}
 	return f.verdict("", container, all), false
 }
