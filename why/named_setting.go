@@ -44,6 +44,35 @@ func (h *inquiry) namedSetting(f *finding, container, said string) {
 		f.fixes = append([]answer.Fix{fix}, f.fixes...)
 		return
 	}
+	if fix, ok := h.calledVariable(h.Spec(container), said); ok {
+		f.fixes = append([]answer.Fix{fix}, f.fixes...)
+	}
+}
+
+// calledVariable is the step for the one variable of a container that words call by the last words of its name, two
+// or more: "cookie_secret" of OAUTH2_PROXY_COOKIE_SECRET.
+func (h *inquiry) calledVariable(c *v1.Container, said string) (fix answer.Fix, ok bool) {
+	if c == nil {
+		return fix, false
+	}
+	spoken := strings.ToLower(strings.NewReplacer("_", " ", "-", " ").Replace(said))
+	called := slices.DeleteFunc(slices.Clone(c.Env), func(e v1.EnvVar) bool {
+		parts := flagWords.FindAllString(e.Name, -1)
+		return len(parts) < 2 || !words.Has(spoken, strings.ToLower(strings.Join(parts[len(parts)-2:], " ")))
+	})
+	if len(called) != 1 {
+		return fix, false
+	}
+	text := fmt.Sprintf("correct variable %s of container %s", called[0].Name, c.Name)
+	switch from := called[0].ValueFrom; {
+	case from == nil:
+		return h.specFix(text), true
+	case from.SecretKeyRef != nil:
+		return answer.Fix{Text: fmt.Sprintf("%s: it is key %s of Secret %s", text, from.SecretKeyRef.Key, from.SecretKeyRef.Name), Command: h.kubectl("edit secret %s", from.SecretKeyRef.Name), Risk: answer.Restarts}, true
+	case from.ConfigMapKeyRef != nil:
+		return answer.Fix{Text: fmt.Sprintf("%s: it is key %s of ConfigMap %s", text, from.ConfigMapKeyRef.Key, from.ConfigMapKeyRef.Name), Command: h.kubectl("edit configmap %s", from.ConfigMapKeyRef.Name), Risk: answer.Restarts}, true
+	}
+	return fix, false
 }
 
 // ownFirst are the containers of the pod, one of them before the others.
