@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+)
+
+// A database stays at the version before etcd's own: from its first start, after
+// another start, and after an earlier etcd ended the downgrade.
+func TestHoldVersion(t *testing.T) {
+	p := paths{etcd: t.TempDir()}
+	for _, raised := range []bool{false, false, true} {
+		e, err := startEtcd(t.Context(), p, etcdLogger(io.Discard))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raised {
+			if _, err := e.Server.Downgrade(t.Context(), &pb.DowngradeRequest{Action: pb.DowngradeRequest_CANCEL}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if err := holdVersion(ctx, e.Server); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+			cluster, disk := e.Server.ClusterVersion(), e.Server.StorageVersion()
+			if cluster != nil && disk != nil && cluster.String() == "3.6.0" && disk.String() == "3.6.0" {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the cluster's version is %v, that on disk %v", cluster, disk)
+			}
+		}
+		e.Close()
+	}
+}
