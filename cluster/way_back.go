@@ -18,7 +18,8 @@ const versionCheck = 200 * time.Millisecond
 // refuses the data of a later one, so that a node can go back to the release before. To
 // etcd this is the first half of a downgrade: it runs on, with the version before on disk
 // (etcd's server/etcdserver/version/monitor.go). The earlier etcd ends the downgrade
-// after it has started, and a later one raises the version again.
+// after it has started, and a later one raises the version again. holdVersion returns
+// once that version is on disk, seconds after the first start of a release.
 func holdVersion(ctx context.Context, s *etcdserver.EtcdServer) error {
 	var major, minor int64
 	if _, err := fmt.Sscanf(version.APIVersion, "%d.%d", &major, &minor); err != nil {
@@ -27,11 +28,11 @@ func holdVersion(ctx context.Context, s *etcdserver.EtcdServer) error {
 	before := fmt.Sprintf("%d.%d.0", major, minor-1)
 	var last error
 	err := wait.PollUntilContextCancel(ctx, versionCheck, true, func(ctx context.Context) (bool, error) {
-		info, is := s.DowngradeInfo(), s.ClusterVersion()
+		info, is, disk := s.DowngradeInfo(), s.ClusterVersion(), s.StorageVersion()
 		switch {
 		case is == nil:
 		case info != nil && info.Enabled && info.TargetVersion == before:
-			return true, nil
+			return is.Minor < minor && disk != nil && disk.Minor < minor, nil
 		case info != nil && info.Enabled: // as an earlier etcd held it
 			_, last = s.Downgrade(ctx, &pb.DowngradeRequest{Action: pb.DowngradeRequest_CANCEL})
 		case is.Minor == minor: // etcd raises it in its first seconds
