@@ -180,15 +180,6 @@ func (c *Cluster) startAPI(ctx context.Context, listener net.Listener) error {
 	c.log.Debug("API server is built", "after", time.Since(began))
 	c.server = server
 	go c.watchEtcd()
-	c.run(&c.api, "database version", func(ctx context.Context) error {
-		if err := holdVersion(ctx, c.etcd.Server); err != nil {
-			c.log.Warn("the release before will not read this database", "error", err)
-		} else if ctx.Err() == nil {
-			c.log.Info("the release before can read the database")
-		}
-		<-ctx.Done()
-		return nil
-	})
 	c.run(&c.api, "API server", server.run)
 	return server.waitServing(ctx)
 }

@@ -55,7 +55,7 @@
 //	cluster.go      Start, and what runs in which order; config.go, where and how
 //	apiserver.go    the API server; port.go, its port; hostlink.go, the interface of its address
 //	etcd.go         the database; database.go, when it gives up; quota.go, when it is full;
-//	                reserve.go, room for it on a full disk; way_back.go, which version it has
+//	                reserve.go, room for it on a full disk
 //	controllers.go  the controllers; scheduler.go and dns.go, the other parts
 //	certs.go        certificates are renewed while all runs
 //	objects.go      what a new cluster has in it
