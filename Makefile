@@ -441,18 +441,21 @@ test-helm: ## Render and lint the chart with the real Helm, and compare with wha
 # The release before: a commit or a tag. Its programs are kept in bin/before.
 BEFORE ?= 0350fefa
 .PHONY: test-skew
-test-skew: peer ## Play the release before and this one with each other, up and back, helm rollback included (BEFORE=COMMIT; builds both, and Helm)
+test-skew: build peer images ## Play the release before and this one with each other, up and back, a node's and helm rollback included (BEFORE=COMMIT; builds both, and Helm; needs root)
 	@before=$(abspath $(BIN))/before/$(BEFORE)
-	if [ ! -x $$before/kubectl-why ]; then
+	if [ ! -x $$before/whylet ]; then
 		tree=$$(mktemp -d)
 		trap 'git worktree remove --force "$$tree"' EXIT
 		git worktree add --quiet --detach $$tree $(BEFORE)
-		mkdir -p $$before
+		rm -rf $$before && mkdir -p $$before
 		cp -r $$tree/deploy/chart/whylet $$before/chart
 		(cd $$tree && $(GO) build -tags $(TAGS) -ldflags "-s -w -X main.version=v0.0.1" -o $$before/ ./cmd/whylet-observe ./cmd/whylet-front ./cmd/kubectl-why)
+		$(MAKE) --no-print-directory -C $$tree binaries BIN=bin VERSION=v0.0.1
+		cp -r $$tree/bin/libexec $$tree/bin/whylet $$before/
 	fi
 	mkdir -p $(BIN)/now
 	$(GO) build -tags $(TAGS) -ldflags "-s -w -X main.version=v0.0.2" -o $(BIN)/now/ ./cmd/whylet-observe ./cmd/whylet-front ./cmd/kubectl-why
+	cp -r $(LIBEXEC) $(BIN)/whylet $(BIN)/now/
 	(cd tools/helm && $(GO) build -o $(CURDIR)/$(BIN)/helm helm.sh/helm/v3/cmd/helm)
 	WHYLET_SKEW=$$before:$(abspath $(BIN))/now WHYLET_SKEW_HELM=$(abspath $(BIN))/helm WHYLET_SKEW_CHART=$$before/chart $(GO) test -count=1 -timeout 30m ./test/skew -v
 

@@ -80,7 +80,9 @@ type Stack struct {
 	ToReady time.Duration
 
 	closers []func() error
-	real    *real // nil for ours
+	real    *real  // nil for ours
+	program string // the whylet that runs ours, and its command and flags
+	flags   []string
 }
 
 // newStack makes the folder and the network namespace.

@@ -23,23 +23,20 @@ func StartWhylet(ctx context.Context, bin Binaries, flags ...string) (*Stack, er
 
 // whylet starts a node by one of whylet's commands, and loads the test images into it.
 func (s *Stack) whylet(ctx context.Context, bin Binaries, command string, flags ...string) error {
-	whylet, data := filepath.Join(bin.Whylet, "whylet"), filepath.Join(s.Dir, "data")
+	s.program = filepath.Join(bin.Whylet, "whylet")
 	s.onStop(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		if out, err := s.Command(ctx, whylet, "down", "--purge", "--data-dir", data).CombinedOutput(); err != nil {
-			return fmt.Errorf("whylet down --purge: %w: %s", err, out)
-		}
-		return nil
+		return s.run(ctx, "down", "--purge")
 	})
 	began := time.Now()
-	args := []string{command, "--detach", "--data-dir", data, "--kubeconfig", s.Kubeconfig}
+	s.flags = []string{command, "--detach", "--kubeconfig", s.Kubeconfig}
 	if command == "up" {
-		args = append(args, "--eviction-hard", "memory.available<100Mi") // as kubeletConfig has it
+		s.flags = append(s.flags, "--eviction-hard", "memory.available<100Mi") // as kubeletConfig has it
 	}
-	args = append(args, flags...)
-	if out, err := s.Command(ctx, whylet, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("whylet %s: %w: %s", command, err, out)
+	s.flags = append(s.flags, flags...)
+	if err := s.run(ctx, s.flags...); err != nil {
+		return err
 	}
 	s.ToReady = time.Since(began)
 	if err := s.connect(); err != nil {
@@ -52,9 +49,29 @@ func (s *Stack) whylet(ctx context.Context, bin Binaries, command string, flags 
 	if err != nil {
 		return err
 	}
-	load := append([]string{"image", "load", "--data-dir", data}, images...)
-	if out, err := s.Command(ctx, whylet, load...).CombinedOutput(); err != nil {
-		return fmt.Errorf("whylet image load: %w: %s", err, out)
+	return s.run(ctx, append([]string{"image", "load"}, images...)...)
+}
+
+// Replace ends a node of Whylet's and starts it again on the same data by another release's
+// programs, as its documentation says. Containers run on meanwhile.
+func (s *Stack) Replace(ctx context.Context, bin Binaries) error {
+	s.program = filepath.Join(bin.Whylet, "whylet")
+	if err := s.run(ctx, "down"); err != nil {
+		return err
+	}
+	if err := s.run(ctx, s.flags...); err != nil {
+		return err
+	}
+	if err := s.connect(); err != nil {
+		return err
+	}
+	return s.waitReady(ctx)
+}
+
+// run runs whylet with the node's data.
+func (s *Stack) run(ctx context.Context, args ...string) error {
+	if out, err := s.Command(ctx, s.program, append(args, "--data-dir", filepath.Join(s.Dir, "data"))...).CombinedOutput(); err != nil {
+		return fmt.Errorf("whylet %s: %w: %s", args[0], err, out)
 	}
 	return nil
 }
