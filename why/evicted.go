@@ -27,7 +27,7 @@ func (h *inquiry) evictionFinding() finding {
 	message := strings.TrimSpace(prose.Brief(b.Message, 200))
 	f.cause = evictedFor(b.Signal)
 	if !forTheNode(b) {
-		f.text = fmt.Sprintf("The node evicted the pod for its own storage limit: %s", message)
+		f.text = fmt.Sprintf("The node evicted the pod because it exceeded a storage limit of its own: %s", message)
 		which := "the limit of the volume or of ephemeral-storage"
 		if m := ofVolume.FindStringSubmatch(message); m != nil {
 			which = fmt.Sprintf("sizeLimit of volume %s (an emptyDir)", m[1])

@@ -140,6 +140,9 @@ func (e ending) explain(symptom string) answer.Verdict {
 	case e.h.FromAPI && e.exit.RuntimeReason == "OOMKilled":
 		what += " The container runtime says OOMKilled: the kernel killed some process in it for memory, then or before" + e.whoseLimit() + "."
 		missing = "Which process that was, and whether the container ended for it, was not seen."
+		if e.limit() > 0 {
+			look = append(look, e.h.specFix(fmt.Sprintf("if the kernel's record has it, raise the memory limit of container %s, or have it use less", run.Container)))
+		}
 	case !e.exit.ByKernel:
 	case len(e.run.OOMKills) > 0 || e.exit.OOMKills > 0 || e.exit.MainOOMKilled:
 		missing = "The kernel itself sent its main process SIGKILL; whether for the OOM kill that it tells of, or for a limit of CPU time (RLIMIT_CPU, ulimit -t), was not seen."

@@ -161,7 +161,7 @@ func probeSaysWhere(p *probing) *finding {
 		}
 	}
 	if elsewhere := portsIn(argv); len(elsewhere) > 0 && !namesPort(p.of, p.port()) && p.isAlone() {
-		f.text = fmt.Sprintf("The command of container %s has it listen on port %s, and %s asks on %d, where it has never been answered.", p.run.Container, strings.Join(elsewhere, " and "), p.what(), p.port())
+		f.text = fmt.Sprintf("The command of container %s has it listen on port %s, and %s asks on %d, where nothing has ever answered.", p.run.Container, strings.Join(elsewhere, " and "), p.what(), p.port())
 		if !declares(p.of, p.port()) {
 			f.cause = answer.ProbeWrongPort
 			f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set %s to %s", p.field("port"), elsewhere[0]))}
@@ -170,13 +170,13 @@ func probeSaysWhere(p *probing) *finding {
 	}
 	if port, line := p.loggedPort(lines); port > 0 {
 		f.cause, f.weight, f.chain = answer.ProbeWrongPort, fair, p.chain(at)
-		f.text = fmt.Sprintf("%s asks on port %d, which container %s does not declare and where it has never been answered; its log says that it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
+		f.text = fmt.Sprintf("%s asks on port %d, which container %s does not declare and where nothing has ever answered; its log says that it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set %s to %d", p.field("port"), port))}
 		return f
 	}
 	if port, line := p.listensElsewhere(lines); port > 0 {
 		f.weight, f.chain = fair, p.chain(at)
-		f.text = fmt.Sprintf("%s asks on port %d, where container %s has never been answered; its log says that it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
+		f.text = fmt.Sprintf("%s asks on port %d, where container %s has never answered; its log says that it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set containerPort and %s to %d, and targetPort of its Services; or have the application listen on port %d", p.field("port"), port, p.port()))}
 		return f
 	}
@@ -275,11 +275,17 @@ func portsIn(argv []string) (ports []string) {
 
 // oomByStatus: the runtime says OOMKilled of an end with the exit code of SIGKILL, which nobody ordered.
 func oomByStatus(e ending) *finding {
-	if !e.h.FromAPI || e.exit.RuntimeReason != "OOMKilled" || e.exit.ExitCode != 137 || e.spec == nil {
+	child := slices.ContainsFunc(e.exit.LastLines, saysKilled)
+	if !e.h.FromAPI || e.exit.RuntimeReason != "OOMKilled" || e.spec == nil || e.exit.ExitCode != 137 && (!child || e.exit.ExitCode == 0) {
 		return nil
 	}
 	f := e.oom(nil)
 	f.weight = strong
+	if child && e.limit() > 0 && len(e.h.inMemory(e.run.Container)) == 0 {
+		f.cause = answer.MemoryLimitChild
+		f.text = fmt.Sprintf("A child process of container %s was OOM-killed: the container reached its memory limit of %s. By its log the main process lost a child to SIGKILL, and ended with exit code %d because of that.", e.run.Container, prose.Size(e.limit()), e.exit.ExitCode)
+		return f
+	}
 	if whole := e.h.Object.Spec.Resources; whole != nil && !whole.Limits.Memory().IsZero() {
 		if e.limit() > 0 {
 			return f.possibly() // whose limit it was, only the kernel tells
@@ -295,23 +301,18 @@ func oomByStatus(e ending) *finding {
 		return f.possibly() // files in memory may have filled it
 	}
 	if handsOn(e.spec) && !replaced(slices.Concat(e.spec.Command[1:], e.spec.Args)) {
-		if !slices.ContainsFunc(e.exit.LastLines, saysKilled) {
-			return f.possibly()
-		}
-		f.cause = answer.MemoryLimitChild
-		f.text = fmt.Sprintf("A child process of the shell of container %s was OOM-killed: the container reached its memory limit of %s. The shell logged that its child was killed, and ended with exit code 137 because of it.", e.run.Container, prose.Size(e.limit()))
+		return f.possibly() // it may have taken a child
 	}
 	return f
 }
 
-// saysKilled fits what a shell logs of a child that was ended by SIGKILL (strsignal(3)).
+// saysKilled fits what a program logs of a child that was ended by SIGKILL: a shell (strsignal(3); bash adds the script, the
+// line, the process and the command), or one that names the signal.
 func saysKilled(line string) bool {
-	line = strings.TrimSpace(line)
-	return line == "Killed" || shellKilled.MatchString(line)
+	return childKilled.MatchString(strings.TrimSpace(line))
 }
 
-// shellKilled fits bash's words, which have the script, the line, the process and the command.
-var shellKilled = regexp.MustCompile(`^\S+: line \d+: +\d+ Killed\b`)
+var childKilled = regexp.MustCompile(`^Killed$|^\S+: line \d+: +\d+ Killed\b|\b(?:got|by|with|on) signal(?: |: )?(?:9\b|SIGKILL)|\bsignal: killed\b|\bexit status 137\b`)
 
 // whoseLimit says what limit a container that was OOM-killed has.
 func (e ending) whoseLimit() string {

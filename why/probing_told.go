@@ -146,7 +146,7 @@ func answeredBy(ev *fact.Evidence) string {
 
 // missing says what would settle it.
 func (p *probing) missing() string {
-	if _, _, ok := p.look(); !ok && (p.mode == refused || p.mode == silent || p.mode == unreachable) {
+	if _, _, ok := p.look(); !ok && !p.h.FromAPI && (p.mode == refused || p.mode == silent || p.mode == unreachable) {
 		return "Nobody looked into the container while it failed (its sockets, its main process, its CPU): ask again while it fails."
 	}
 	if p.mode == silent {
@@ -195,7 +195,7 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 		text = fmt.Sprintf("%s probe timed out%s: no answer %s", kind, deadline(b), in)
 	}
 	if p.mode == impossible {
-		text = fmt.Sprintf("%s probe could not be made: %s", kind, prose.Brief(b.Message, kept))
+		text = fmt.Sprintf("%s probe could not be run: %s", kind, prose.Brief(b.Message, kept))
 	}
 	if p.mode == answered && b.Evidence.Output != "" {
 		text += ", saying: " + prose.Midst(words.Told(b.Evidence.Output), saidAtOnce)

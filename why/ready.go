@@ -192,7 +192,7 @@ func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer
 	}
 	if len(p.failed) == 0 && h.Beside != "" {
 		return undecided(id, p.run.Container, fmt.Sprintf("Container %s runs and is not ready.", p.run.Container), links(p.run.Started, began), nil,
-			fmt.Sprintf("Its %s probe is made by %s, and no attempt was seen to fail; what they saw is not known here.", kindWord(p.kind), h.Beside), h.describeFix())
+			fmt.Sprintf("Its %s probe is made by %s, and no attempt was seen to fail; how the attempts ended is not known here.", kindWord(p.kind), h.Beside), h.describeFix())
 	}
 	if len(p.failed) == 0 {
 		f := finding{cause: answer.None, rule: "no-symptom", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}

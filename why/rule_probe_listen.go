@@ -312,7 +312,7 @@ func probeNeverListened(p *probing) *finding {
 		p.quoteInto(f)
 		return f
 	}
-	f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("have it listen on port %d; or, if it is to serve nobody, take %sProbe from container %s, or make it an exec probe of what it does", p.port(), kindWord(p.kind), p.run.Container)))
+	f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("have it listen on port %d; or, if it is not meant to serve anybody, remove %sProbe from container %s", p.port(), kindWord(p.kind), p.run.Container)))
 	if p.kind == fact.Readiness || p.run.Started == nil {
 		return f
 	}

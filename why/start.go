@@ -169,7 +169,7 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	b := fact.Of[fact.SetUpFailed](failed)
 	f := finding{weight: strong, certainty: answer.Recorded, chain: notStarted{h: h, fact: failed}.chain()}
 	b.Message = h.whyNotAttached(b.Message)
-	message := prose.Brief(b.Message, 200)
+	message := prose.Midst(b.Message, 200) // its end says why
 	switch container, meant := h.thousandths(b.Message); {
 	case knowledge.NoSpace.In(b.Message) && meant != "":
 		f.cause, f.certainty, f.rule = answer.VolumeFailed, answer.Inferred, "set-up-in-memory"

@@ -168,7 +168,10 @@ func (h *inquiry) endTroubles(name string, ends []*history.Run, status v1.PodSta
 		} else if h.staysEnded(name, last) {
 			text = fmt.Sprintf("container %s ended, and nothing starts it again", name)
 		}
-		if count > 1 {
+		switch {
+		case count == 2:
+			text = fmt.Sprintf("container %s ended twice", name)
+		case count > 2:
 			text = fmt.Sprintf("container %s ends again and again (%s)", name, prose.Times(count))
 		}
 	}

@@ -47,7 +47,7 @@ func WorkloadAnswer(w Workload, pods []answer.Answer, now time.Time) answer.Answ
 			a.Verdicts[0].Text = "It has no pods at the moment: one may be about to be made, or may have failed and been taken away."
 		}
 		if !well && a.Well > 0 && w.Wanted > 0 {
-			a.Verdicts[0].SayThen(fmt.Sprintf("Its %s.", stillServe(a.Well)))
+			a.Verdicts[0].SayThen(fmt.Sprintf("The %s.", stillServe(a.Well)))
 		}
 		return a // what is missing may be about to be made
 	case !known && w.Refused != "":

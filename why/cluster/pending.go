@@ -65,7 +65,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		f.Cause, f.Text = answer.InsufficientResources, "No node has room for what the pod requests: "+message
 		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "request less"+requested(pod, message)+", or add a node"), kubectl.Inspect("see what each node has left", "kubectl describe nodes | grep -A8 'Allocated resources'")}
 	case says(knowledge.PortTaken):
-		f.Cause, f.Text = answer.NoMatchingNode, hostPorts(pod)+" is free on no node: "+message
+		f.Cause, f.Text = answer.NoMatchingNode, hostPorts(pod)+" is taken on the nodes that could take the pod: "+message
 		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "remove hostPort (a Service needs none), or choose another"), kubectl.Inspect("see which pods have which host port", `kubectl get pods -A -o custom-columns='NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort'`)}
 	case says(knowledge.TopologySpread):
 		unspread(&f, pod, message)

@@ -336,6 +336,9 @@ func WantsAddress(service *v1.Service) bool {
 	return service.Spec.Type == v1.ServiceTypeLoadBalancer && len(service.Status.LoadBalancer.Ingress) == 0
 }
 
+// taken fits what a controller of load balancers says of a port that another Service has.
+var taken = regexp.MustCompile(`(?i)\bport\b.*\b(?:taken|in use|allocated)\b`)
+
 // WithoutAddress adds to the answer about a Service that it has no address outside of the
 // cluster. words are those of the controller that could not give it one, first heard then.
 func WithoutAddress(service *v1.Service, behind answer.Answer, words string, since, now time.Time) answer.Answer {
@@ -347,7 +350,11 @@ func WithoutAddress(service *v1.Service, behind answer.Answer, words string, sin
 	f.Text = "The Service gets no address outside of the cluster. The controller of load balancers says: " + prose.Upper(strings.TrimSuffix(words, ".")) + "."
 	f.Fixes = []answer.Fix{
 		{Text: "see which Services of type LoadBalancer there are, and their ports", Command: "kubectl get services -A", Risk: answer.Inspect},
-		{Text: "if the port is taken, choose another for one of the two Services", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Limits},
+	}
+	if taken.MatchString(words) {
+		f.Fixes = append(f.Fixes, answer.Fix{Text: "choose another port for one of the two Services", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Limits})
+	} else {
+		f.Fixes = []answer.Fix{kubectl.Inspect("see what its controller says, and correct what that names: annotations and spec of the Service, or what it has from the cloud", kubectl.Command(service.Namespace, "describe service %s", service.Name))}
 	}
 	a := single(behind.Subject, now, answer.NotServing, "it has no address outside of the cluster", f)
 	a.Symptoms[0].First = since
