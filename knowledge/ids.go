@@ -48,6 +48,7 @@ var (
 	GaveUp             = known("servers.supervisor-gave-up")
 	ProgramDown        = known("servers.supervisor-program-down")
 	EndExpected        = known("supervisord.exit-expected")
+	ChildKilled        = known("shell.child-killed")
 	DiedOf             = known("shell.child-died-of-signal")
 	NoTemporary        = known("languages.no-temporary-directory")
 	Libraries          = known("libc.library-missing")

@@ -275,8 +275,11 @@ func portsIn(argv []string) (ports []string) {
 
 // oomByStatus: the runtime says OOMKilled of an end with the exit code of SIGKILL, which nobody ordered.
 func oomByStatus(e ending) *finding {
-	child := slices.ContainsFunc(e.exit.LastLines, saysKilled)
-	if !e.h.FromAPI || e.exit.RuntimeReason != "OOMKilled" || e.spec == nil || e.exit.ExitCode != 137 && (!child || e.exit.ExitCode == 0) {
+	child := slices.ContainsFunc(e.exit.LastLines, knowledge.ChildKilled.In)
+	if e.exit.ExitCode != 137 { // the mark of the runtime may be of an earlier child that the main process outlived
+		child = e.exit.ExitCode != 0 && knowledge.ChildKilled.In(e.lastWord())
+	}
+	if !e.h.FromAPI || e.exit.RuntimeReason != "OOMKilled" || e.spec == nil || e.exit.ExitCode != 137 && !child {
 		return nil
 	}
 	f := e.oom(nil)
@@ -305,14 +308,6 @@ func oomByStatus(e ending) *finding {
 	}
 	return f
 }
-
-// saysKilled fits what a program logs of a child that was ended by SIGKILL: a shell (strsignal(3); bash adds the script, the
-// line, the process and the command), or one that names the signal.
-func saysKilled(line string) bool {
-	return childKilled.MatchString(strings.TrimSpace(line))
-}
-
-var childKilled = regexp.MustCompile(`^Killed$|^\S+: line \d+: +\d+ Killed\b|\b(?:got|by|with|on) signal(?: |: )?(?:9\b|SIGKILL)|\bsignal: killed\b|\bexit status 137\b`)
 
 // whoseLimit says what limit a container that was OOM-killed has.
 func (e ending) whoseLimit() string {

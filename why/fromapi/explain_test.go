@@ -129,6 +129,9 @@ func TestExplain(t *testing.T) {
 		{name: "OOM, and the shell left something running beside", spec: strings.Replace(shelled, `"work"`, `"fill & exec work"`, 1), status: ended(`exitCode: 137, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown},
 		{name: "OOM, and only its pod has a limit", spec: `{resources: {limits: {memory: 64Mi}}}`, status: ended(`exitCode: 137, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.PodMemoryLimit},
 		{name: "OOM, and its pod has a limit, too", spec: strings.Replace(limited, "{", "{resources: {limits: {memory: 128Mi}}, ", 1), status: ended(`exitCode: 137, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown},
+		{name: "OOM of a child that the main process names", spec: limited, status: ended(`exitCode: 1, reason: OOMKilled`), events: again, words: map[string][]string{"app": {"started", "stress: FAIL: [1] (425) <-- worker 6 got signal 9"}}, kind: answer.Restarted, cause: answer.MemoryLimitChild, text: "exit code 1 because of that"},
+		{name: "OOM of a child that the main process outlived", spec: limited, status: ended(`exitCode: 1, reason: OOMKilled`), events: again, words: map[string][]string{"app": {"Killed", "FATAL: broken config"}}, kind: answer.Restarted, cause: answer.CauseUnknown},
+		{name: "OOM of a child of a shell", spec: shelled, status: ended(`exitCode: 137, reason: OOMKilled`), events: again, words: map[string][]string{"app": {"Killed"}}, kind: answer.Restarted, cause: answer.MemoryLimitChild, text: "64Mi"},
 		{name: "OOM of a child, some time", spec: limited, status: ended(`exitCode: 1, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "some process in it"},
 		{
 			name: "137 of a liveness kill, with a sticky OOMKilled", spec: liveness, status: ended(`exitCode: 137, reason: OOMKilled`), words: quiet,
