@@ -33,7 +33,7 @@ const mostOfARun = 200
 
 // recorded are the attempts of one probe in a run, judged by a timeout.
 func recorded(run *history.Run, kind fact.ProbeKind, old, now *v1.Probe) []attempt {
-	was, is := timeoutOf(old), timeoutOf(now)
+	was, is := time.Duration(old.TimeoutSeconds)*time.Second, time.Duration(now.TimeoutSeconds)*time.Second
 	var all []attempt
 	for _, f := range run.Probes {
 		b, ok := f.Body.(fact.Probed)
@@ -52,13 +52,6 @@ func recorded(run *history.Run, kind fact.ProbeKind, old, now *v1.Probe) []attem
 		all = append(all, unfold(a, b)...)
 	}
 	return all
-}
-
-func timeoutOf(p *v1.Probe) time.Duration {
-	if p == nil || p.TimeoutSeconds == 0 {
-		return time.Second
-	}
-	return time.Duration(p.TimeoutSeconds) * time.Second
 }
 
 // failed: what was answered with a failure stays one. What timed out is not

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -132,32 +133,18 @@ func nobodyHas(name string) string {
 
 // has says whether the container has what the change is about. A memory limit can
 // be given to any.
-func (c Change) has(k *v1.Container) bool { return c.probe == "" || probeOf(k, c.probe) != nil }
+func (c Change) has(k *v1.Container) bool { return c.probe == "" || fact.ProbeOf(k, c.probe) != nil }
 
-func probeOf(k *v1.Container, kind fact.ProbeKind) *v1.Probe {
-	switch kind {
-	case fact.Liveness:
-		return k.LivenessProbe
-	case fact.Readiness:
-		return k.ReadinessProbe
+// settingsOf are the places of a probe's settings, by their fields.
+func settingsOf(p *v1.Probe) map[string]*int32 {
+	return map[string]*int32{
+		"initialDelaySeconds": &p.InitialDelaySeconds, "periodSeconds": &p.PeriodSeconds, "timeoutSeconds": &p.TimeoutSeconds,
+		"successThreshold": &p.SuccessThreshold, "failureThreshold": &p.FailureThreshold,
 	}
-	return k.StartupProbe
 }
 
 // setting is the place of a value in a probe.
-func (c Change) setting(p *v1.Probe) *int32 {
-	switch strings.Split(c.Field, ".")[1] {
-	case "initialDelaySeconds":
-		return &p.InitialDelaySeconds
-	case "periodSeconds":
-		return &p.PeriodSeconds
-	case "timeoutSeconds":
-		return &p.TimeoutSeconds
-	case "successThreshold":
-		return &p.SuccessThreshold
-	}
-	return &p.FailureThreshold
-}
+func (c Change) setting(p *v1.Probe) *int32 { return settingsOf(p)[strings.Split(c.Field, ".")[1]] }
 
 func (c Change) now(k *v1.Container) string {
 	if c.probe == "" {
@@ -166,11 +153,7 @@ func (c Change) now(k *v1.Container) string {
 		}
 		return k.Resources.Limits.Memory().String()
 	}
-	n := *c.setting(probeOf(k, c.probe))
-	if n == 0 {
-		n = settings[strings.Split(c.Field, ".")[1]]
-	}
-	return strconv.Itoa(int(n))
+	return strconv.Itoa(int(cmp.Or(*c.setting(fact.ProbeOf(k, c.probe)), settings[strings.Split(c.Field, ".")[1]])))
 }
 
 // validate refuses what the API server would, in its words (k8s.io/kubernetes
@@ -196,7 +179,7 @@ func (c Change) validate(k *v1.Container, at *field.Path) error {
 	return nil
 }
 
-// changed is a container with the changes that are about it.
+// changed is a container with the changes that are about it, and the defaults where nothing is set.
 func changed(k v1.Container, changes []Change) v1.Container {
 	k = *k.DeepCopy()
 	for _, c := range changes {
@@ -210,30 +193,14 @@ func changed(k v1.Container, changes []Change) v1.Container {
 			k.Resources.Limits[v1.ResourceMemory] = *resource.NewQuantity(c.bytes, resource.BinarySI)
 			continue
 		}
-		*c.setting(probeOf(&k, c.probe)) = c.number
+		*c.setting(fact.ProbeOf(&k, c.probe)) = c.number
 	}
-	for _, p := range []*v1.Probe{k.LivenessProbe, k.ReadinessProbe, k.StartupProbe} {
-		complete(p)
-	}
-	return k
-}
-
-// complete puts in the defaults.
-func complete(p *v1.Probe) {
-	if p == nil {
-		return
-	}
-	for _, s := range []struct {
-		at *int32
-		by int32
-	}{
-		{&p.PeriodSeconds, settings["periodSeconds"]},
-		{&p.TimeoutSeconds, settings["timeoutSeconds"]},
-		{&p.SuccessThreshold, settings["successThreshold"]},
-		{&p.FailureThreshold, settings["failureThreshold"]},
-	} {
-		if *s.at == 0 {
-			*s.at = s.by
+	for _, kind := range probes {
+		if p := fact.ProbeOf(&k, kind); p != nil {
+			for name, at := range settingsOf(p) {
+				*at = cmp.Or(*at, settings[name])
+			}
 		}
 	}
+	return k
 }

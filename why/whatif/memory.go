@@ -69,10 +69,7 @@ func size(bytes int64) string {
 		name string
 	}{{1 << 30, "Gi"}, {1 << 20, "Mi"}, {1 << 10, "Ki"}} {
 		if bytes >= u.unit {
-			if bytes%u.unit == 0 {
-				return fmt.Sprintf("%d%s", bytes/u.unit, u.name)
-			}
-			if bytes >= 10*u.unit {
+			if bytes%u.unit == 0 || bytes >= 10*u.unit {
 				return fmt.Sprintf("%d%s", bytes/u.unit, u.name)
 			}
 			return fmt.Sprintf("%.1f%s", float64(bytes)/float64(u.unit), u.name)

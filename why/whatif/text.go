@@ -101,10 +101,10 @@ func (r *Result) summary() string {
 	}
 	text := "No restart was about these settings, and none would have been."
 	if was > 0 {
-		text = fmt.Sprintf("Of %s: %s.", plural(was, "restart"), strings.Join(parts, ", "))
+		text = fmt.Sprintf("Of %s: %s.", prose.Plural(was, "restart"), strings.Join(parts, ", "))
 	}
 	if n := count[Added]; n > 0 {
-		text += fmt.Sprintf(" %s would have been added.", plural(n, "restart"))
+		text += fmt.Sprintf(" %s would have been added.", prose.Plural(n, "restart"))
 	}
 	return text
 }
@@ -124,22 +124,13 @@ func (r *Result) service() string {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// span words a duration.
+// span words a duration, in parts of a second and in hours at most.
 func span(d time.Duration) string {
 	switch d = d.Abs(); {
-	case d < 10*time.Second:
+	case d < time.Second:
 		return strings.Replace(fmt.Sprintf("%.1f s", d.Seconds()), ".0 s", " s", 1)
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
 	}
-	return fmt.Sprintf("%d h", int(d.Hours()))
+	return prose.Span(d)
 }

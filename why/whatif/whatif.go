@@ -160,7 +160,7 @@ func (q *question) probes(run *history.Run) (Restart, bool) {
 	started, until := run.Started.When(), q.end(run)
 	var was, now []attempt
 	for _, kind := range []fact.ProbeKind{fact.Startup, fact.Liveness, fact.Readiness} {
-		old, is := probeOf(&q.old, kind), probeOf(&q.now, kind)
+		old, is := fact.ProbeOf(&q.old, kind), fact.ProbeOf(&q.now, kind)
 		if old == nil {
 			continue
 		}
