@@ -1,7 +1,6 @@
 package common
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/why/answer"
 )
@@ -43,10 +43,8 @@ var (
 
 // Changes compares two templates of a workload.
 func Changes(before, now *v1.PodTemplateSpec) []Change {
-	var all []Change
 	was, is := before.Spec, now.Spec
-	all = append(all, containers("init container", was.InitContainers, is.InitContainers)...)
-	all = append(all, containers("container", was.Containers, is.Containers)...)
+	all := append(containers("init container", was.InitContainers, is.InitContainers), containers("container", was.Containers, is.Containers)...)
 	add := func(what string, a, b any, fits []answer.Cause) {
 		if !reflect.DeepEqual(a, b) {
 			all = append(all, Change{what, fits})
@@ -99,12 +97,8 @@ func container(who string, was, is *v1.Container) []Change {
 		all = append(all, Change{fmt.Sprintf("environment of %s (%s)", who, strings.Join(names, ", ")), ofEnv})
 	}
 	add("environment", was.EnvFrom, is.EnvFrom, ofEnv)
-	for _, of := range []struct {
-		what    string
-		was, is v1.ResourceList
-	}{{"limit", was.Resources.Limits, is.Resources.Limits}, {"request", was.Resources.Requests, is.Resources.Requests}} {
-		all = append(all, amounts(of.what+" of "+who, of.was, of.is)...)
-	}
+	all = append(all, amounts("limit of "+who, was.Resources.Limits, is.Resources.Limits)...)
+	all = append(all, amounts("request of "+who, was.Resources.Requests, is.Resources.Requests)...)
 	add("liveness probe", was.LivenessProbe, is.LivenessProbe, ofProbe)
 	add("readiness probe", was.ReadinessProbe, is.ReadinessProbe, ofProbe)
 	add("startup probe", was.StartupProbe, is.StartupProbe, ofProbe)
@@ -134,36 +128,26 @@ func variables(was, is []v1.EnvVar) []string {
 }
 
 func amounts(of string, was, is v1.ResourceList) []Change {
-	names := map[v1.ResourceName]bool{}
-	for _, list := range []v1.ResourceList{was, is} {
-		for name := range list {
-			names[name] = true
-		}
-	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
+	slices.Sort(names)
 	var all []Change
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range slices.Compact(names) {
 		old, had := was[name]
 		now, has := is[name]
 		if had == has && old.Cmp(now) == 0 {
 			continue
 		}
-		var fits []answer.Cause
-		switch name {
-		case v1.ResourceMemory:
-			fits = ofMemory
-		case v1.ResourceCPU:
-			fits = ofCPU
-		}
+		fits := map[v1.ResourceName][]answer.Cause{v1.ResourceMemory: ofMemory, v1.ResourceCPU: ofCPU}[name]
 		if strings.HasPrefix(of, "request") {
 			fits = append([]answer.Cause{answer.InsufficientResources}, fits...)
 		}
-		value := func(text string, there bool) string {
+		value := func(q resource.Quantity, there bool) string {
 			if !there {
-				return ""
+				return "none"
 			}
-			return text
+			return q.String()
 		}
-		all = append(all, Change{fmt.Sprintf("%s %s (%s, before: %s)", name, of, cmp.Or(value(now.String(), has), "none"), cmp.Or(value(old.String(), had), "none")), fits})
+		all = append(all, Change{fmt.Sprintf("%s %s (%s, before: %s)", name, of, value(now, has), value(old, had)), fits})
 	}
 	return all
 }

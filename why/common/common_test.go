@@ -254,7 +254,7 @@ func TestChance(t *testing.T) {
 			strata = append(strata, one)
 		}
 		p := chance(strata)
-		if p < 0 || p > 1 || with(strata).Failing == 0 && p < 0.999 {
+		if p < 0 || p > 1 || sum(strata).with.Failing == 0 && p < 0.999 {
 			t.Fatalf("%v: %v", strata, p)
 		}
 		for i, s := range strata {

@@ -61,7 +61,7 @@ func (g *ground) in(p place) []bool {
 func (s Scene) nodes(f Fault) []Finding {
 	g, places := s.ground(f), []place(nil)
 	for _, p := range s.places(g) {
-		if strata := g.strata(p); with(strata).Failing > 1 && without(strata).All > 1 && telling(strata) {
+		if all := sum(g.strata(p)); all.with.Failing > 1 && all.without.All > 1 && all.telling() {
 			places = append(places, p)
 		}
 	}
@@ -215,31 +215,26 @@ func (g *ground) strata(p place) []stratum {
 	return slices.DeleteFunc(all, func(s stratum) bool { return !s.tells() })
 }
 
-func with(strata []stratum) (t answer.Tally) {
+// sum adds strata up.
+func sum(strata []stratum) (all stratum) {
 	for _, s := range strata {
-		add(&t, s.with)
+		add(&all.with, s.with)
+		add(&all.without, s.without)
 	}
-	return t
-}
-
-func without(strata []stratum) (t answer.Tally) {
-	for _, s := range strata {
-		add(&t, s.without)
-	}
-	return t
+	return all
 }
 
 // telling says whether most pods here fail and others do well.
-func telling(strata []stratum) bool {
-	here, there := with(strata), without(strata)
-	return float64(here.Failing) >= most*float64(here.All) && float64(there.Failing) <= few*float64(there.All)
+func (s stratum) telling() bool {
+	return float64(s.with.Failing) >= most*float64(s.with.All) && float64(s.without.Failing) <= few*float64(s.without.All)
 }
 
 // here is what is found of a place.
 func (s Scene) here(f Fault, g *ground, p place, strata []stratum, likely float64) Finding {
 	found := Finding{Fault: f, Pods: map[types.UID]bool{}}
 	found.Kind, found.Name = answer.CommonNodes, prose.Some(p.shared)
-	found.With, found.Without, found.Certainty = with(strata), without(strata), answer.Unknown
+	all := sum(strata)
+	found.With, found.Without, found.Certainty = all.with, all.without, answer.Unknown
 	failing, in := map[string]bool{}, g.in(p)
 	for i := range s.Pods {
 		q := &s.Pods[i]

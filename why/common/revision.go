@@ -1,7 +1,6 @@
 package common
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,9 +49,7 @@ func (s Scene) revisions(f Fault) []Finding {
 			all = append(all, one)
 		}
 	}
-	slices.SortFunc(all, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Maker.Namespace, b.Maker.Namespace), cmp.Compare(a.Maker.Kind, b.Maker.Kind), cmp.Compare(a.Maker.Name, b.Maker.Name))
-	})
+	slices.SortFunc(all, func(a, b Finding) int { return a.Maker.compare(b.Maker) })
 	return all
 }
 
