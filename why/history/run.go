@@ -161,19 +161,8 @@ func (r *Run) ledTo(f *fact.Fact, end time.Time) bool {
 	})
 }
 
-// kept returns those that are to be kept: the slice itself where all are.
 func kept(all []*fact.Fact, keep func(*fact.Fact) bool) []*fact.Fact {
-	i := slices.IndexFunc(all, func(f *fact.Fact) bool { return !keep(f) })
-	if i < 0 {
-		return all
-	}
-	some := slices.Clone(all[:i])
-	for _, f := range all[i+1:] {
-		if keep(f) {
-			some = append(some, f)
-		}
-	}
-	return some
+	return slices.DeleteFunc(slices.Clone(all), func(f *fact.Fact) bool { return !keep(f) })
 }
 
 // saidUntil returns a look without the lines that were said after a time: the look itself where it has none.
