@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,9 +64,9 @@ var (
 // asking are the entries that stand for an outcome in the log of who asks another.
 var asking = knowledge.NewGroup(func(e *knowledge.Entry) bool { return e.Role.Client != "" })
 
-// outcome reads what a line says of a question: the first of some outcomes that it fits, and whom it asked, empty where
-// it does not say.
-func outcome(line string, among []knowledge.Outcome) (o knowledge.Outcome, where string, ok bool) {
+// outcome reads what a line says of a question: the first of some outcomes that it fits, in words, and whom it asked, empty
+// where it does not say.
+func outcome(line string, among []knowledge.Outcome) (said, where string, ok bool) {
 	first := len(among)
 	for _, e := range asking.In(line) {
 		i := slices.Index(among, e.Role.Client)
@@ -73,19 +74,15 @@ func outcome(line string, among []knowledge.Outcome) (o knowledge.Outcome, where
 			continue
 		}
 		slots := e.Slots(line)
-		place := slots["host"] + slots["place"]
 		if i < first || where == "" {
-			where = place
+			where = slots["host"] + slots["place"]
 		}
 		first = i
 	}
 	if first == len(among) {
 		return "", "", false
 	}
-	if where == "" {
-		where = Place(line)
-	}
-	return among[first], where, true
+	return became[among[first]], cmp.Or(where, Place(line)), true
 }
 
 // stands reports whether a line fits one of some outcomes.
@@ -166,10 +163,7 @@ func Socket(line string) string {
 
 // FailedBy reads what a line says of a question that another answered with a failure, or not in
 // time: what that came to, and whom it asked, empty where it does not say.
-func FailedBy(line string) (said, where string, ok bool) {
-	o, where, ok := outcome(line, failed)
-	return became[o], where, ok
-}
+func FailedBy(line string) (said, where string, ok bool) { return outcome(line, failed) }
 
 // BreaksOff says whether a line tells of a connection that was ended by whom it led to, as its
 // client says it.
@@ -181,10 +175,7 @@ func Unanswered(line string) bool { return stands(line, knowledge.Unanswered) }
 
 // Unreached reads what a line says of a connection that did not come about: what kept
 // it, and where to, as a name, an address or host:port, empty where it does not say.
-func Unreached(line string) (said, where string, ok bool) {
-	o, where, ok := outcome(line, unreached)
-	return became[o], where, ok
-}
+func Unreached(line string) (said, where string, ok bool) { return outcome(line, unreached) }
 
 // faultsByName are the signals by what strsignal(3) calls them.
 var faultsByName = map[string]int32{

@@ -13,6 +13,5 @@
 //	variables.go     names of environment variables
 //	probes.go        the clients that probes are made with, servers and proxies
 //	size.go          how much memory a setting allows
-//	secret.go        what may be nobody else's to read
 //	value.go         whether words have a value, and not as a part of another
 package words
