@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,10 +25,10 @@ type counsel struct {
 // verbs carry out the steps of messages for a pod, by the names of [knowledge.Verbs].
 var verbs = map[string]func(h *inquiry, c counsel) answer.Fix{
 	"change-spec":           func(h *inquiry, c counsel) answer.Fix { return h.specFix(c.Text) },
-	"change-program":        func(_ *inquiry, c counsel) answer.Fix { return answer.Fix{Text: c.Text, Risk: answer.Restarts} },
+	"change-program":        elsewhereFix,
 	"restart":               restart,
 	"edit-config":           editConfig,
-	"at-database":           atDatabase,
+	"at-database":           elsewhereFix,
 	"inspect":               look,
 	"run":                   run,
 	"compare-credentials":   compareCredentials,
@@ -102,11 +101,7 @@ func editConfig(h *inquiry, c counsel) answer.Fix {
 // onlyConfigMap is the one ConfigMap from which a container has its files and variables; empty where
 // there is none, or more of them.
 func (h *inquiry) onlyConfigMap(container string) (name string) {
-	c := h.Spec(container)
-	if c == nil {
-		return ""
-	}
-	for _, s := range h.sources(c) {
+	for _, s := range h.sources(h.spec(container)) {
 		switch {
 		case s.kind != "ConfigMap", s.name == name:
 		case name != "":
@@ -118,8 +113,8 @@ func (h *inquiry) onlyConfigMap(container string) (name string) {
 	return name
 }
 
-// atDatabase changes what the container may only ask: nobody knows where that is.
-func atDatabase(_ *inquiry, c counsel) answer.Fix {
+// elsewhereFix changes a program, or what the container may only ask: nobody knows where that is.
+func elsewhereFix(_ *inquiry, c counsel) answer.Fix {
 	return answer.Fix{Text: c.Text, Command: c.Command, Risk: answer.Restarts}
 }
 
@@ -139,11 +134,8 @@ var guest = regexp.MustCompile(`\bamqps?://guest:[^@\s]*@(?:[a-km-z]|l[^o]|\d)`)
 
 // valuesOf are the values that a container's spec gives its program, in one text.
 func (h *inquiry) valuesOf(container string) string {
-	c := h.Spec(container)
-	if c == nil {
-		return ""
-	}
-	all := append(slices.Clone(c.Command), c.Args...)
+	c := h.spec(container)
+	all := slices.Concat(c.Command, c.Args)
 	for _, e := range c.Env {
 		all = append(all, e.Value)
 	}
@@ -164,10 +156,7 @@ func compareCredentials(h *inquiry, c counsel) answer.Fix {
 
 // onlySecret is the Secret from which a container has variables, and which; empty where it has several or none.
 func (h *inquiry) onlySecret(container string) (secret string, from []string) {
-	c := h.Spec(container)
-	if c == nil {
-		return "", nil
-	}
+	c := h.spec(container)
 	for _, e := range c.EnvFrom {
 		if e.SecretRef != nil {
 			from, secret = append(from, "its variables are of Secret "+e.SecretRef.Name), e.SecretRef.Name
@@ -200,30 +189,28 @@ func checkCertificate(h *inquiry, c counsel) answer.Fix {
 // rejoinCluster has a member join anew whose data are gone, and keep them from then on: a volume that is its only place
 // for them, and goes with its pod, is named.
 func rejoinCluster(h *inquiry, c counsel) answer.Fix {
-	text := c.Text
 	var goes []string
-	for _, m := range volumeMounts(h.Spec(c.container)) {
-		switch _, v := h.volumeOf(c.container, path.Clean(m.MountPath)); {
-		case v == nil:
+	for _, v := range h.mounted(c.container) {
+		switch {
 		case v.EmptyDir != nil:
 			goes = append(goes, v.Name)
 		case v.PersistentVolumeClaim != nil:
-			return h.specFix(text)
+			return h.specFix(c.Text)
 		}
 	}
 	if len(goes) == 1 {
-		text += fmt.Sprintf("; and have volume %s outlive the pod: an emptyDir goes with it (volumeClaimTemplates)", goes[0])
+		c.Text += fmt.Sprintf("; and have volume %s outlive the pod: an emptyDir goes with it (volumeClaimTemplates)", goes[0])
 	}
-	return h.specFix(text)
+	return h.specFix(c.Text)
 }
 
 // repairData names the volume that has the data that are damaged, where there is one.
 func repairData(h *inquiry, c counsel) answer.Fix {
 	where := "its data"
 	var kept []string
-	for _, m := range volumeMounts(h.Spec(c.container)) {
-		switch _, v := h.volumeOf(c.container, path.Clean(m.MountPath)); {
-		case v == nil || m.ReadOnly:
+	for m, v := range h.mounted(c.container) {
+		switch {
+		case m.ReadOnly:
 		case v.PersistentVolumeClaim != nil:
 			kept = append(kept, fmt.Sprintf("volume %s (claim %s)", v.Name, v.PersistentVolumeClaim.ClaimName))
 		case v.EmptyDir != nil || v.HostPath != nil:
@@ -271,13 +258,9 @@ func addHBALine(_ *inquiry, c counsel) answer.Fix {
 	}
 	line := fmt.Sprintf("host %s %s %s scram-sha-256", database, user, around(host))
 	if host == "[local]" {
-		line = fmt.Sprintf("local %s %s scram-sha-256", database, user)
+		line = fmt.Sprintf("local %s %s scram-sha-256 (or trust, while it is set up)", database, user)
 	}
-	text := fmt.Sprintf("add this line to the database's pg_hba.conf, before any that rejects: %s", line)
-	if host == "[local]" {
-		text += " (or trust, while it is set up)"
-	}
-	text += "; then select pg_reload_conf()"
+	text := fmt.Sprintf("add this line to the database's pg_hba.conf, before any that rejects: %s; then select pg_reload_conf()", line)
 	if copies {
 		text += "; a line for database \"all\" does not match replication"
 	}
@@ -302,7 +285,7 @@ func around(host string) string {
 // replaceMountedFile names the file that is mounted by itself, where the words do.
 func replaceMountedFile(h *inquiry, c counsel) answer.Fix {
 	file := "that file"
-	for _, m := range volumeMounts(h.Spec(c.container)) {
+	for _, m := range h.spec(c.container).VolumeMounts {
 		if m.SubPath != "" && strings.Contains(c.said, m.MountPath) {
 			file = fmt.Sprintf("%s (volume %s, subPath %s)", m.MountPath, m.Name, m.SubPath)
 		}

@@ -14,7 +14,7 @@ import (
 // advice is what a container says is to be done about what fails, where its log or its termination
 // message says that, and the cause alone is not all that is asked.
 func (e ending) advice() logline.Advice {
-	if e.h.causes {
+	if e.h.Causes {
 		return logline.Advice{}
 	}
 	if strings.TrimSpace(e.exit.Message) != "" {

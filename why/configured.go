@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -25,7 +24,6 @@ const mostOwn = 4
 // there is what people look at next.
 func (h *inquiry) configuredBy(v *answer.Verdict) {
 	c := h.Spec(v.Container)
-	changes := func(f answer.Fix) bool { return f.Risk != answer.Inspect }
 	if c == nil || !slices.Contains(ofItsOwn, v.Cause) || slices.ContainsFunc(v.Fixes, changes) {
 		return
 	}
@@ -38,7 +36,13 @@ func (h *inquiry) configuredBy(v *answer.Verdict) {
 			all = append(all, one)
 		}
 	}
-	if own := ownVariables(c); len(own) > 0 && len(own) <= mostOwn {
+	var own []string
+	for _, e := range c.Env {
+		if e.ValueFrom == nil {
+			own = append(own, e.Name)
+		}
+	}
+	if len(own) > 0 && len(own) <= mostOwn {
 		all = append(all, "variable "+prose.Some(own)+" of the spec")
 	}
 	if len(all) == 0 {
@@ -53,12 +57,8 @@ func (h *inquiry) configuredBy(v *answer.Verdict) {
 
 // ofItsConfiguration says in brackets which ConfigMap configures a container, where that is one alone and mounted.
 func (h *inquiry) ofItsConfiguration(container string) string {
-	c := h.Spec(container)
 	name := h.onlyConfigMap(container)
-	if c == nil || name == "" {
-		return ""
-	}
-	for _, s := range h.sources(c) {
+	for _, s := range h.sources(h.spec(container)) {
 		if s.name == name && strings.HasPrefix(s.as, "at ") {
 			return fmt.Sprintf(" (its configuration is ConfigMap %s, %s)", name, s.as)
 		}
@@ -71,39 +71,43 @@ type source struct{ kind, name, as string }
 
 // sources are those of a container's files and variables.
 func (h *inquiry) sources(c *v1.Container) (all []source) {
-	for _, m := range c.VolumeMounts {
-		if _, volume := h.volumeOf(c.Name, path.Clean(m.MountPath)); volume != nil {
-			if kind, name, _ := mounts.Source(volume); kind != "" {
-				all = append(all, source{kind, name, "at " + m.MountPath})
-			}
+	for m, volume := range h.mounted(c.Name) {
+		if kind, name, _ := mounts.Source(volume); kind != "" {
+			all = append(all, source{kind, name, "at " + m.MountPath})
 		}
 	}
 	for _, e := range c.EnvFrom {
-		switch {
-		case e.ConfigMapRef != nil:
-			all = append(all, source{"ConfigMap", e.ConfigMapRef.Name, "variables"})
-		case e.SecretRef != nil:
-			all = append(all, source{"Secret", e.SecretRef.Name, "variables"})
+		if kind, name := takenAsWhole(e); kind != "" {
+			all = append(all, source{kind, name, "variables"})
 		}
 	}
 	for _, e := range c.Env {
-		switch from := e.ValueFrom; {
-		case from == nil:
-		case from.ConfigMapKeyRef != nil:
-			all = append(all, source{"ConfigMap", from.ConfigMapKeyRef.Name, "variable " + e.Name})
-		case from.SecretKeyRef != nil:
-			all = append(all, source{"Secret", from.SecretKeyRef.Name, "variable " + e.Name})
+		if kind, name, _ := takenByKey(e.ValueFrom); kind != "" {
+			all = append(all, source{kind, name, "variable " + e.Name})
 		}
 	}
 	return all
 }
 
-// ownVariables are those whose value stands in the spec itself.
-func ownVariables(c *v1.Container) (names []string) {
-	for _, e := range c.Env {
-		if e.ValueFrom == nil {
-			names = append(names, e.Name)
-		}
+// takenByKey is the ConfigMap or Secret, and its key, of which a variable is; kind is empty where it is of neither.
+func takenByKey(from *v1.EnvVarSource) (kind, name, key string) {
+	switch {
+	case from == nil:
+	case from.ConfigMapKeyRef != nil:
+		return "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key
+	case from.SecretKeyRef != nil:
+		return "Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Key
 	}
-	return names
+	return "", "", ""
+}
+
+// takenAsWhole is the one whose keys are variables.
+func takenAsWhole(from v1.EnvFromSource) (kind, name string) {
+	switch {
+	case from.ConfigMapRef != nil:
+		return "ConfigMap", from.ConfigMapRef.Name
+	case from.SecretRef != nil:
+		return "Secret", from.SecretRef.Name
+	}
+	return "", ""
 }

@@ -102,7 +102,7 @@ func (h *inquiry) complainsNow(l logOf) []complainedNow {
 	var all []complainedNow
 	for _, g := range l.story.Groups(logline.Warning, l.at) {
 		c := h.complaint(l, g)
-		if g.Severity == logline.Warning && !c.another || c.harmless() || !c.goesOn(h.now) || c.recovered() {
+		if g.Severity == logline.Warning && !c.another || c.harmless() || !c.goesOn(h.Now) || c.recovered() {
 			continue
 		}
 		all = append(all, c)
@@ -229,7 +229,7 @@ func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
 		for _, g := range l.story.Groups(logline.Warning, l.at) {
 			c := h.complaint(l, g)
 			if g.Severity == logline.Warning {
-				if c.another = c.another || namesObject.MatchString(c.text); !c.another || g.Count < leastErrors || !c.goesOn(h.now) {
+				if c.another = c.another || namesObject.MatchString(c.text); !c.another || g.Count < leastErrors || !c.goesOn(h.Now) {
 					continue
 				}
 			}
@@ -245,7 +245,7 @@ func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
 			if c.Severity == logline.Warning {
 				what = "a warning"
 			}
-			note := answer.Note{Cause: answer.AppUnhealthy, Text: fmt.Sprintf("container %s logged %s (%s): %s", l.container, what, c.howOften(h.now), quoteAs(answer.RoleNoted, c.text, kept))}
+			note := answer.Note{Cause: answer.AppUnhealthy, Text: fmt.Sprintf("container %s logged %s (%s): %s", l.container, what, c.howOften(h.Now), quoteAs(answer.RoleNoted, c.text, kept))}
 			v := &a.Verdicts[0]
 			v.Contributing = append(v.Contributing, note)
 			if i := v.Step(answer.StepReadLog); i >= 0 {
@@ -290,9 +290,9 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	} else {
 		f.fixes = c.Fixes
 	}
-	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but its log repeats an error (%s): %s.", l.container, g.howOften(h.now), quoteAs(answer.RoleLog, said, quoted))
+	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but its log repeats an error (%s): %s.", l.container, g.howOften(h.Now), quoteAs(answer.RoleLog, said, quoted))
 	if g.Count == 1 {
-		f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but the last line of its log, %s ago, is an error: %s.", l.container, prose.Span(max(h.now.Sub(g.Until), 0)), quoteAs(answer.RoleLog, said, quoted))
+		f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but the last line of its log, %s ago, is an error: %s.", l.container, prose.Span(max(h.Now.Sub(g.Until), 0)), quoteAs(answer.RoleLog, said, quoted))
 	}
 	if c.Means != "" {
 		f.because = append(f.because, c.Means)
@@ -306,15 +306,15 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 			continue
 		}
 		repeats = append(repeats, other.repeat(other.text))
-		f.because = append(f.because, fmt.Sprintf("It also logs (%s): %s.", other.howOften(h.now), quoteAs(answer.RoleNoted, other.text, kept)))
+		f.because = append(f.because, fmt.Sprintf("It also logs (%s): %s.", other.howOften(h.Now), quoteAs(answer.RoleNoted, other.text, kept)))
 	}
 	if l.seen != nil {
 		f.chain = links(l.seen)
 	} else {
 		f.chain = []answer.Link{{At: g.Until, Kind: "Log", Text: prose.Brief(said, kept)}}
 	}
-	f.fixes = append(f.fixes, h.readLog(g))
-	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.container, Count: g.Count, First: g.From, Last: h.now}
+	f.fix(h.readLog(g))
+	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.container, Count: g.Count, First: g.From, Last: h.Now}
 	t.Text = fmt.Sprintf("the pod is Ready, but container %s logs errors", l.container)
 	t.explain = func(id string) answer.Verdict {
 		v := f.verdict(id, l.container, nil)
@@ -328,19 +328,17 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 func (h *inquiry) readLog(g complainedNow) answer.Fix {
 	minutes := 10
 	if !g.Until.IsZero() {
-		minutes += int(max(h.now.Sub(g.Until), 0)/(10*time.Minute)) * 10
+		minutes += int(max(h.Now.Sub(g.Until), 0)/(10*time.Minute)) * 10
 	}
 	return h.inspect("read what it logs", h.kubectl("logs %s -c %s --since=%dm", h.Pod.Name, g.log.container, minutes))
 }
 
 // readySince returns when the pod became Ready by its object; zero if it is not Ready or unknown.
 func (h *inquiry) readySince() time.Time {
-	if h.Object != nil {
-		if c := conditionOf(h.Object.Status.Conditions, v1.PodReady); c != nil && c.Status == v1.ConditionTrue {
-			return c.LastTransitionTime.Time
-		}
+	if h.Object == nil || !readyNow(h.Object.Status) {
+		return time.Time{}
 	}
-	return time.Time{}
+	return conditionOf(h.Object.Status.Conditions, v1.PodReady).LastTransitionTime.Time
 }
 
 // rbacDenied is the ID of the entry about requests that RBAC forbids.
@@ -369,7 +367,7 @@ func (g complainedNow) repeat(said string) answer.Repeat {
 func (h *inquiry) unanswered(run *history.Run) (t trouble, ok bool) {
 	first := map[string]*fact.Fact{}
 	for _, f := range run.Looks {
-		if h.now.Sub(f.Seen) > lookedLately {
+		if h.Now.Sub(f.Seen) > lookedLately {
 			continue
 		}
 		for _, d := range fact.Of[fact.Looked](f).Dialing {
@@ -380,13 +378,12 @@ func (h *inquiry) unanswered(run *history.Run) (t trouble, ok bool) {
 			if before == nil || d.Other || f.Seen.Sub(before.Seen) < leastHang {
 				continue
 			}
-			n := needed{place: d.Remote, what: "no answer"}
 			at := d.Remote
 			finding := finding{
-				cause: answer.DependencyDown, rule: "dials-unanswered", weight: fair, container: run.Container, chain: links(before, f), fixes: n.fixes(h),
+				cause: answer.DependencyDown, rule: "dials-unanswered", weight: fair, container: run.Container, chain: links(before, f), fixes: needed{place: at, what: "no answer"}.fixes(h),
 				text: fmt.Sprintf("Container %s runs and its pod is Ready, but its connections to %s get no answer.", run.Container, answer.MarkNeed(answer.Need{Place: at})),
 			}
-			t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: run.Container, Count: 1, First: before.Seen, Last: h.now, Text: fmt.Sprintf("the pod is Ready, but container %s gets no answer from %s", run.Container, at)}
+			t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: run.Container, Count: 1, First: before.Seen, Last: h.Now, Text: fmt.Sprintf("the pod is Ready, but container %s gets no answer from %s", run.Container, at)}
 			t.explain = func(id string) answer.Verdict { return finding.verdict(id, run.Container, nil) }
 			ok = true
 		}
@@ -396,12 +393,12 @@ func (h *inquiry) unanswered(run *history.Run) (t trouble, ok bool) {
 
 // failsAtWork returns the trouble of a Ready pod whose logs or sockets show that it fails.
 func (h *inquiry) failsAtWork(container string) (trouble, bool) {
-	for _, name := range h.Containers() {
-		run := h.Last(name)
-		if run == nil || run.Exit != nil || h.IsInit(name) && !h.isSidecar(name) || h.IsEphemeral(name) || container != "" && container != name {
+	for run := range h.running(container) {
+		name := run.Container
+		if h.IsInit(name) && !h.isSidecar(name) || h.IsEphemeral(name) {
 			continue
 		}
-		if f, _ := run.Said(time.Time{}); f != nil && h.now.Sub(f.Seen) <= lookedLately {
+		if f, _ := run.Said(time.Time{}); f != nil && h.Now.Sub(f.Seen) <= lookedLately {
 			look := fact.Of[fact.Looked](f)
 			l := logOf{container: name, story: h.read(look.Said), seen: f, whole: look.Said}
 			if len(look.SaidAt) == len(look.Said) {
@@ -422,16 +419,12 @@ func (h *inquiry) failsAtWork(container string) (trouble, bool) {
 // running container.
 func (h *inquiry) tested(container string) bool {
 	looked := false
-	for _, name := range h.Containers() {
-		run := h.Last(name)
-		if run == nil || run.Exit != nil || container != "" && container != name {
-			continue
-		}
-		if spec := h.Spec(name); spec != nil && hasProbe(*spec) {
+	for run := range h.running(container) {
+		if hasProbe(*h.spec(run.Container)) {
 			return true // it would have a symptom otherwise
 		}
 		n := len(run.Looks)
-		if n == 0 || fact.Of[fact.Looked](run.Looks[n-1]).Error != "" || h.now.Sub(run.Looks[n-1].Seen) > lookedLately {
+		if n == 0 || fact.Of[fact.Looked](run.Looks[n-1]).Error != "" || h.Now.Sub(run.Looks[n-1].Seen) > lookedLately {
 			return false
 		}
 		looked = true
@@ -452,7 +445,7 @@ type Log struct {
 
 // inquiryOf asks about a pod of which nothing but its object and its logs is known.
 func inquiryOf(a *answer.Answer, pod *v1.Pod) *inquiry {
-	h := &inquiry{History: history.New(fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil, nil, nil), now: a.AsOf, knowledge: knowledge.Embedded()}
+	h := &inquiry{History: history.New(fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil, nil, nil), Options: Options{Now: a.AsOf, Knowledge: knowledge.Embedded()}}
 	h.Object = pod
 	return h
 }

@@ -44,6 +44,7 @@
 //
 //	symptoms.go  what needs an explanation
 //	explain.go   Explain: a history that is asked about; symptoms to verdicts
+//	each.go      facts with their bodies, one by one
 //	finding.go   what a rule says, to which it yields, and how the judge chooses
 //	rules.go     the rules by name, and to which each yields
 //	sight.go     which attempts were seen

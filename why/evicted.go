@@ -40,10 +40,10 @@ func (h *inquiry) evictionFinding() finding {
 	f.fixes = []answer.Fix{h.nodeFix()}
 	if fix, ok := elsewhere(b); ok {
 		f.text = fmt.Sprintf("%s, and this pod was the first to be evicted. %s", ranShort(b), podsHold(b))
-		f.fixes = append([]answer.Fix{fix}, f.fixes...)
+		f.first(fix)
 	} else {
 		of := map[answer.Cause]string{answer.EvictedMemory: "memory", answer.EvictedDisk: "ephemeral-storage"}[f.cause]
-		f.fixes = append([]answer.Fix{h.specFix("have " + cmp.Or(most, "the pod") + " use less, or set its request of " + cmp.Or(of, "pods") + " to what it really uses: pods above their requests are evicted first")}, f.fixes...)
+		f.first(h.specFix("have " + cmp.Or(most, "the pod") + " use less, or set its request of " + cmp.Or(of, "pods") + " to what it really uses: pods above their requests are evicted first"))
 	}
 	if len(b.Ranking) > 0 {
 		f.notes = []answer.Note{{Cause: f.cause, Text: "the order of eviction was: " + answer.EvictionOrder(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}
@@ -133,38 +133,25 @@ func heaviest(ranking []fact.Ranked, but fact.Pod) (fact.Ranked, bool) {
 	return worst, worst.Usage > 0 && worst.Pod.UID != but.UID
 }
 
-// eviction is a pod that went for the node's sake, as the node's own symptom.
-type eviction struct {
-	answer.Symptom
-	finding finding
-}
-
-// evictions are the newest ones for want of the node's resources, with the order
-// that was used.
-func evictions(pods []fact.Fact, o Options) []eviction {
-	var all []eviction
-	for _, f := range slices.Backward(fact.All[fact.Evict](pods)) {
-		b := fact.Of[fact.Evict](f)
-		if len(b.Ranking) == 0 || len(all) >= maxOutages || f.Seen.Before(o.Since) {
+// putEvictions puts into an answer the newest evictions for want of the node's resources, with the order that was used.
+func putEvictions(a *answer.Answer, pods []fact.Fact, o Options) {
+	n := 0
+	for f, b := range newest[fact.Evict](fact.All[fact.Evict](pods)) {
+		if len(b.Ranking) == 0 || n >= maxOutages || f.Seen.Before(o.Since) {
 			continue
 		}
-		e := eviction{
-			Symptom: answer.Symptom{Kind: answer.Evicted, Count: 1, First: f.Seen, Last: f.Seen, Pod: f.Pod.String(), Text: "pod " + f.Pod.String()},
-			finding: finding{
-				cause: evictedFor(b.Signal), certainty: answer.Recorded, weight: certain, chain: links(f),
-				text: fmt.Sprintf("%s and evicted pod %s, which was first of %s in the order of eviction.", ranShort(b), f.Pod, prose.Plural(len(b.Ranking), "pod")),
-				notes: []answer.Note{
-					{Cause: evictedFor(b.Signal), Text: "the order of eviction was: " + answer.EvictionOrder(b.Signal, b.Ranking), Facts: []fact.ID{f.ID}},
-				},
-			},
+		n++
+		why := finding{
+			cause: evictedFor(b.Signal), certainty: answer.Recorded, weight: certain, chain: links(f),
+			text:  fmt.Sprintf("%s and evicted pod %s, which was first of %s in the order of eviction.", ranShort(b), f.Pod, prose.Plural(len(b.Ranking), "pod")),
+			notes: []answer.Note{{Cause: evictedFor(b.Signal), Text: "the order of eviction was: " + answer.EvictionOrder(b.Signal, b.Ranking), Facts: []fact.ID{f.ID}}},
 		}
 		if fix, ok := elsewhere(b); ok {
-			e.finding.text += " " + podsHold(b)
-			e.finding.fixes = []answer.Fix{fix}
+			why.text += " " + podsHold(b)
+			why.fixes = []answer.Fix{fix}
 		}
-		all = append(all, e)
+		a.Put(answer.Symptom{Kind: answer.Evicted, Count: 1, First: f.Seen, Last: f.Seen, Pod: f.Pod.String(), Text: "pod " + f.Pod.String()}, why.verdict("", "", nil))
 	}
-	return all
 }
 
 func evictedFor(signal string) answer.Cause {

@@ -22,11 +22,11 @@ type ending struct {
 	run  *history.Run
 	exit fact.Exited
 	at   time.Time
-	spec *v1.Container // nil when it is not known
+	spec *v1.Container // empty when it is not known
 }
 
 func newEnding(h *inquiry, run *history.Run) ending {
-	return ending{h: h, run: run, exit: fact.Of[fact.Exited](run.Exit), at: run.Exit.When(), spec: h.Spec(run.Container)}
+	return ending{h: h, run: run, exit: fact.Of[fact.Exited](run.Exit), at: run.Exit.When(), spec: h.spec(run.Container)}
 }
 
 // endedBy is what ended a run, as far as its exit tells; whether somebody ordered that says [ending.order].
@@ -78,12 +78,7 @@ func (e ending) lasted() time.Duration {
 }
 
 // after words how long the run took.
-func (e ending) after() string {
-	if d := e.lasted(); d > 0 {
-		return " after " + prose.Span(d)
-	}
-	return ""
-}
+func (e ending) after() string { return afterSpan(e.lasted()) }
 
 // chain is the run's end, after what led to it.
 func (e ending) chain(before ...*fact.Fact) []answer.Link {
@@ -91,12 +86,7 @@ func (e ending) chain(before ...*fact.Fact) []answer.Link {
 }
 
 // limit is the container's memory limit in bytes, 0 without one.
-func (e ending) limit() int64 {
-	if e.spec == nil {
-		return 0
-	}
-	return e.spec.Resources.Limits.Memory().Value()
-}
+func (e ending) limit() int64 { return e.spec.Resources.Limits.Memory().Value() }
 
 // explainExit says why a run ended, and what it said last.
 func explainExit(h *inquiry, run *history.Run, symptom string) answer.Verdict {
@@ -118,7 +108,7 @@ func (e ending) explain(symptom string) answer.Verdict {
 	}
 	if e.order() != unordered {
 		what, missing := e.openWords()
-		return undecided(symptom, run.Container, what, e.chain(e.stopped()), rest, missing, append(h.logsFix(run), h.describeFix())...)
+		return undecided(symptom, run.Container, what, e.chain(e.stopped()), rest, missing, h.logsFix(run), h.describeFix())
 	}
 	what := fmt.Sprintf("Container %s ended with exit code %d%s, and the node did not end it.", run.Container, e.exit.ExitCode, e.after())
 	if e.h.FromAPI {
@@ -149,7 +139,7 @@ func (e ending) explain(symptom string) answer.Verdict {
 	default:
 		missing = "The kernel itself sent its main process SIGKILL, and its log has no OOM kill. A limit of CPU time (RLIMIT_CPU, ulimit -t) does that; whether there is one was not seen."
 	}
-	return undecided(symptom, run.Container, what, e.chain(), rest, missing, append(h.logsFix(run), look...)...)
+	return undecided(symptom, run.Container, what, e.chain(), rest, missing, append([]answer.Fix{h.logsFix(run)}, look...)...)
 }
 
 // explainKill follows a kill that the node decided to what it rests on.
@@ -164,8 +154,7 @@ func (e ending) explainKill(symptom string) answer.Verdict {
 	case fact.KillSandbox:
 		v = e.sandboxKill(symptom)
 	default:
-		f := e.podKill(kill)
-		v = f.verdict(symptom, e.run.Container, nil)
+		v = e.podKill(kill).verdict(symptom, e.run.Container, nil)
 	}
 	e.howItWent(&v, kill)
 	return v
@@ -194,8 +183,8 @@ func (e ending) howItWent(v *answer.Verdict, kill fact.Kill) {
 func (e ending) graceUsed(kill fact.Kill) (answer.Note, bool) {
 	grace := time.Duration(kill.GraceSeconds)*time.Second - 100*time.Millisecond
 	killed := kill.GraceSeconds > 0 && e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && e.at.Sub(e.run.Kill.Seen) >= grace
-	for _, hook := range e.run.Hooks {
-		switch b := fact.Of[fact.HookRan](hook); {
+	for hook, b := range each[fact.HookRan](e.run.Hooks) {
+		switch {
 		case b.Hook != fact.PreStop:
 		case killed && b.Took >= grace:
 			return answer.Note{
@@ -241,12 +230,12 @@ func (e ending) notMemory() (answer.Note, bool) {
 	return n, true
 }
 
+// probeOfKill has the probe for which a node ends a container, by the reason that it gives.
+var probeOfKill = map[fact.KillReason]fact.ProbeKind{fact.KillLiveness: fact.Liveness, fact.KillStartup: fact.Startup}
+
 // probeKill explains a kill by the probe that failed.
 func (e ending) probeKill(symptom string, kill fact.Kill) answer.Verdict {
-	kind := fact.Liveness
-	if kill.Reason == fact.KillStartup {
-		kind = fact.Startup
-	}
+	kind := probeOfKill[kill.Reason]
 	p := newProbing(e.h, e.run, kind, e.run.Kill.Because)
 	v := p.explain(symptom)
 	v.Chain = inOrder(append(v.Chain, links(e.run.Kill, e.run.Exit)...))
@@ -280,10 +269,10 @@ func (e ending) hookKill(symptom string) answer.Verdict {
 	f := finding{
 		cause: answer.HookFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(e.run.Start, hook, e.run.Kill),
 		text:  fmt.Sprintf("The postStart hook of container %s failed, so the node ended it and starts it again: %s.", e.run.Container, cmp.Or(said, "it said nothing")),
-		fixes: append([]answer.Fix{e.h.specFix(fmt.Sprintf("correct lifecycle.postStart of container %s, or have its main process do that work", e.run.Container))}, e.h.logsFix(e.run)...),
+		fixes: []answer.Fix{e.h.specFix(fmt.Sprintf("correct lifecycle.postStart of container %s, or have its main process do that work", e.run.Container)), e.h.logsFix(e.run)},
 	}
 	if fix, ok := e.h.modeFix(e.run.Container, words.NotExecutable(said)); ok {
-		f.fixes = append([]answer.Fix{fix}, f.fixes...)
+		f.first(fix)
 	}
 	return f.verdict(symptom, e.run.Container, nil)
 }
@@ -291,8 +280,8 @@ func (e ending) hookKill(symptom string) answer.Verdict {
 // sandboxKill explains the end of a container whose sandbox ended.
 func (e ending) sandboxKill(symptom string) answer.Verdict {
 	var lost *fact.Fact
-	for _, id := range e.run.Kill.Because {
-		if f, ok := e.h.Fact(id); ok && f.Body.Kind() == (fact.SandboxLost{}).Kind() {
+	for _, f := range e.h.because(e.run.Kill) {
+		if f.Body.Kind() == (fact.SandboxLost{}).Kind() {
 			lost = f
 		}
 	}
@@ -302,8 +291,7 @@ func (e ending) sandboxKill(symptom string) answer.Verdict {
 		fixes: []answer.Fix{e.h.inspect("see what happened on the node then", "whylet journal list --node --since 1h")},
 	}
 	if boot := e.h.RebootBefore(e.run); boot != nil {
-		f.cause, f.certainty = answer.NodeRestarted, answer.Inferred
-		f.rule = "reboot"
+		f.cause, f.certainty, f.rule = answer.NodeRestarted, answer.Inferred, "reboot"
 		f.text = "The machine was restarted; all containers ended with it, and the node started them again."
 		f.chain = append(f.chain, link(boot))
 	}
@@ -330,7 +318,7 @@ func (e ending) podKill(kill fact.Kill) finding {
 		return d
 	case fact.KillSpec, fact.KillResize:
 		f.cause = answer.SpecChanged
-		f.text = fmt.Sprintf("The pod's own spec was changed%s, and that restarts container %s.", byWhom(e.h.ChangedBy()), e.run.Container)
+		f.text = fmt.Sprintf("The pod's own spec was changed%s, and that restarts container %s.", inBrackets("", e.h.ChangedBy()), e.run.Container)
 		f.fixes = []answer.Fix{e.h.seeSpec()}
 	case fact.KillPreempted:
 		f.cause, f.text = answer.Preempted, "The pod had to go for a pod of higher priority."

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -48,14 +49,8 @@ type Options struct {
 // inquiry is a history that is being asked about.
 type inquiry struct {
 	*history.History
-	now    time.Time
-	asked  string // the container; empty: all
-	alone  bool   // there is no other node
-	causes bool   // nothing else matters
-	policy health.Policy
-	good   map[attempts][]*fact.Fact
-
-	knowledge *knowledge.Base
+	Options
+	good map[attempts][]*fact.Fact
 	// stories are the logs that were read for this answer, by their text.
 	stories map[string]*logline.Story
 }
@@ -77,7 +72,8 @@ func (h *inquiry) read(lines []string) *logline.Story {
 // Explain answers why a pod is as it is. Each symptom has one verdict; a pod
 // without symptoms is Healthy.
 func Explain(known *history.History, o Options) answer.Answer {
-	h := &inquiry{History: known, now: o.Now, asked: o.Container, alone: o.Alone, causes: o.Causes, policy: o.Policy, knowledge: cmp.Or(o.Knowledge, knowledge.Embedded())}
+	o.Knowledge = cmp.Or(o.Knowledge, knowledge.Embedded())
+	h := &inquiry{History: known, Options: o}
 	a := answer.New(answer.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID}, o.Now, o.Journal)
 	a.Journal.Gaps = append(a.Journal.Gaps, h.gaps()...)
 	for _, t := range h.troubles() {
@@ -119,8 +115,7 @@ func (o Options) wants(s answer.Symptom) bool {
 func (h *inquiry) gaps() []answer.Gap {
 	var gaps []answer.Gap
 	for _, set := range [][]fact.Fact{h.Facts, h.Node} {
-		for _, f := range fact.All[fact.Lost](set) {
-			b := fact.Of[fact.Lost](f)
+		for _, b := range every[fact.Lost](set) {
 			gaps = append(gaps, answer.Gap{From: b.From, To: b.Until, Reason: string(b.Source) + ": " + prose.Brief(b.Reason, kept)})
 		}
 	}
@@ -131,8 +126,7 @@ func (h *inquiry) gaps() []answer.Gap {
 		}
 	}
 	gaps = append(gaps, h.stalls()...)
-	for _, f := range fact.All[fact.AgentStarted](h.Node) {
-		b := fact.Of[fact.AgentStarted](f)
+	for f, b := range every[fact.AgentStarted](h.Node) {
 		if b.Previous != fact.NoRunBefore && len(h.Facts) > 0 && h.Facts[0].Seen.Before(b.LastSeen) {
 			gaps = append(gaps, answer.Gap{From: b.LastSeen, To: f.Seen, Reason: "the node's agent did not run (" + string(b.Previous) + ")"})
 		}
@@ -150,7 +144,7 @@ func (h *inquiry) wellness(container string) trouble {
 		t.Text = "it runs and is Ready"
 	}
 	t.explain = func(id string) answer.Verdict { v.Symptom = id; return v }
-	status, known := h.Status(h.policy)
+	status, known := h.Status(h.Policy)
 	if v.Cause == answer.None && known && readyNow(status) {
 		if bad, ok := h.failsAtWork(container); ok {
 			return bad
@@ -180,14 +174,10 @@ func (h *inquiry) wellness(container string) trouble {
 // which fails, and has not failed as often as it takes.
 func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool) {
 	var all []finding
-	for _, name := range h.Containers() {
-		run := h.Last(name)
-		if run == nil || run.Exit != nil || container != "" && container != name {
-			continue
-		}
+	for run := range h.running(container) {
 		all = append(all, h.unseen(run)...)
 	}
-	status, _ := h.Status(h.policy)
+	status, _ := h.Status(h.Policy)
 	if f := h.resize(status.Conditions); f != nil && (container == "" || container == f.container) {
 		all = append(all, *f)
 	}
@@ -231,16 +221,12 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 // failedMeanwhile says of a pod that is well how often its probes have failed since they first succeeded: people see
 // a warning of each among its events.
 func (h *inquiry) failedMeanwhile(f *finding, container string) {
-	for _, name := range h.Containers() {
-		run := h.Last(name)
-		if run == nil || run.Exit != nil || container != "" && container != name {
-			continue
-		}
+	for run := range h.running(container) {
 		for _, kind := range []fact.ProbeKind{fact.Readiness, fact.Liveness} {
 			var failed []*fact.Fact
 			up := false
-			for _, f := range run.Probes {
-				switch b := fact.Of[fact.Probed](f); {
+			for f, b := range each[fact.Probed](run.Probes) {
+				switch {
 				case b.Probe != kind:
 				case b.Verdict == fact.Failure && up:
 					failed = append(failed, f)
@@ -249,7 +235,7 @@ func (h *inquiry) failedMeanwhile(f *finding, container string) {
 				}
 			}
 			if n := len(failed); n > 0 {
-				f.text += fmt.Sprintf(" The %s probe of container %s failed %s since it first succeeded, last at %s, and succeeds again.", kindWord(kind), name, prose.Times(n), failed[n-1].Seen.Format(time.TimeOnly))
+				f.text += fmt.Sprintf(" The %s probe of container %s failed %s since it first succeeded, last at %s, and succeeds again.", kindWord(kind), run.Container, prose.Times(n), failed[n-1].Seen.Format(time.TimeOnly))
 				f.chain = append(links(failed[max(0, n-2):]...), f.chain...)
 			}
 		}
@@ -259,19 +245,39 @@ func (h *inquiry) failedMeanwhile(f *finding, container string) {
 // failsLately are the newest attempts of a probe that fails and has not failed as often as it takes,
 // which is most: kubelet, and the API's status, come a moment after the last one. No run for none.
 func (h *inquiry) failsLately(container string) (run *history.Run, kind fact.ProbeKind, row []*fact.Fact, most int) {
-	for _, name := range h.Containers() {
-		run := h.Last(name)
-		if run == nil || run.Exit != nil || container != "" && container != name {
-			continue
-		}
+	for run := range h.running(container) {
 		for _, kind := range []fact.ProbeKind{fact.Readiness, fact.Liveness} {
-			spec := fact.ProbeOf(h.Spec(name), kind)
+			spec := fact.ProbeOf(h.Spec(run.Container), kind)
 			if row := lastFailures(run, kind); len(row) > 0 && spec != nil {
 				return run, kind, row, int(max(1, spec.FailureThreshold))
 			}
 		}
 	}
 	return nil, "", nil, 0
+}
+
+// spec is that of a container, empty where it is not known.
+func (h *inquiry) spec(container string) *v1.Container {
+	return cmp.Or(h.Spec(container), &v1.Container{})
+}
+
+// podSpec is that of the pod, empty where it is not known.
+func (h *inquiry) podSpec() *v1.PodSpec {
+	if h.Object == nil {
+		return &v1.PodSpec{}
+	}
+	return &h.Object.Spec
+}
+
+// running yields the newest runs that have not ended: of one container, or of all where it is empty.
+func (h *inquiry) running(container string) iter.Seq[*history.Run] {
+	return func(yield func(*history.Run) bool) {
+		for _, name := range h.Containers() {
+			if run := h.Last(name); run != nil && run.Exit == nil && (container == "" || container == name) && !yield(run) {
+				return
+			}
+		}
+	}
 }
 
 func readyNow(status v1.PodStatus) bool {
@@ -293,7 +299,7 @@ func (h *inquiry) unseen(run *history.Run) []finding {
 			run.Container, prose.Times(n), inBrackets("last ", process(last.Command, last.PID)), h.atLimit(run.Container, fact.OOMKilled(last)))
 		f.container = run.Container
 		if f.cause == answer.MemoryLimitChild {
-			f.fixes = append(f.fixes, h.memoryFixes(run, last)...)
+			f.fix(h.memoryFixes(run, last)...)
 		}
 		all = append(all, f)
 	}
@@ -336,7 +342,7 @@ func (h *inquiry) servesNobody(run *history.Run) *finding {
 	}
 	at := run.Looks[len(run.Looks)-1]
 	look := fact.Of[fact.Looked](at)
-	if look.Error != "" || h.now.Sub(at.When()) > lookedLately {
+	if look.Error != "" || h.Now.Sub(at.When()) > lookedLately {
 		return nil
 	}
 	f := &finding{container: run.Container, weight: strong, chain: links(at)}
@@ -353,6 +359,7 @@ func (h *inquiry) servesNobody(run *history.Run) *finding {
 			look.State, look.PID = l.State, l.PID
 		}
 	}
+	f.fixes = []answer.Fix{h.logsFix(run)}
 	switch {
 	case stopped(look.State):
 		f.cause, f.rule = answer.ProcessStopped, "process-stopped"
@@ -361,11 +368,9 @@ func (h *inquiry) servesNobody(run *history.Run) *finding {
 	case paused.Paused && waitedBefore(run, at):
 		f.cause, f.rule = answer.AppOverloaded, "takes-no-more"
 		f.text = fmt.Sprintf("Container %s looks healthy and takes no more connections: %s.", run.Container, fullWords(paused))
-		f.fixes = h.logsFix(run)
 	case waiting > 0 && waitedBefore(run, at) && look.State == "S" && share(look) >= 0 && share(look) <= idleShare:
 		f.cause, f.rule = answer.AppHang, "hang"
 		f.text = fmt.Sprintf("Container %s looks healthy and hangs: %s to be accepted, and its main process %s.", run.Container, waitWords(waiting), idleWords(look))
-		f.fixes = h.logsFix(run)
 	default:
 		return nil
 	}
@@ -394,8 +399,7 @@ const leastHang = 3 * time.Second
 // cacheAtLimit rules memory out where usage touches the limit with what the
 // kernel gives back: page cache.
 func (h *inquiry) cacheAtLimit(run *history.Run) *finding {
-	for _, s := range slices.Backward(run.Samples) {
-		b := fact.Of[fact.Sampled](s)
+	for s, b := range newest[fact.Sampled](run.Samples) {
 		if b.MemoryLimit == 0 || b.MemoryCurrent < b.MemoryLimit*9/10 {
 			continue
 		}

@@ -2,6 +2,7 @@ package why
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -45,6 +46,36 @@ type finding struct {
 	advice    logline.Advice // of the words that it quotes
 	told      answer.Told    // beside what is marked in its text
 	saysUser  bool           // whom the container runs as is said
+}
+
+// finds begins what a rule says of the case: that it has a cause, by what was seen.
+func (e ending) finds(cause answer.Cause, w weight, before ...*fact.Fact) *finding {
+	return &finding{cause: cause, weight: w, chain: e.chain(before...)}
+}
+
+func (p *probing) finds(cause answer.Cause, w weight, seen ...*fact.Fact) *finding {
+	return &finding{cause: cause, weight: w, chain: p.chain(seen...)}
+}
+
+func (c notStarted) finds(cause answer.Cause, w weight) *finding {
+	return &finding{cause: cause, weight: w, chain: c.chain()}
+}
+
+// says words the cause.
+func (f *finding) says(format string, args ...any) *finding {
+	f.text = fmt.Sprintf(format, args...)
+	return f
+}
+
+// fix adds steps behind those that a finding has, first before them.
+func (f *finding) fix(steps ...answer.Fix) *finding {
+	f.fixes = append(f.fixes, steps...)
+	return f
+}
+
+func (f *finding) first(steps ...answer.Fix) *finding {
+	f.fixes = append(steps, f.fixes...)
+	return f
 }
 
 // quotesLog reports whether a finding quotes what a log says.

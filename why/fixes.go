@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/fact"
@@ -58,7 +57,7 @@ func (h *inquiry) lasting(fixes []answer.Fix) []answer.Fix {
 	own := func(f answer.Fix) bool {
 		return f.ID == answer.StepAdvice && slices.ContainsFunc(h.addresses(), func(ip string) bool { return words.Has(f.Slots[answer.SlotAdvice], ip) })
 	}
-	if !slices.ContainsFunc(fixes, func(f answer.Fix) bool { return !own(f) && f.Risk != answer.Inspect }) {
+	if !slices.ContainsFunc(fixes, func(f answer.Fix) bool { return !own(f) && changes(f) }) {
 		return fixes
 	}
 	return slices.DeleteFunc(slices.Clone(fixes), own)
@@ -85,11 +84,10 @@ func wholeLog(lines []string) bool {
 
 // nameNode puts the node's name where a command is to be run there.
 func (h *inquiry) nameNode(v *answer.Verdict) {
-	if h.Object == nil || h.Object.Spec.NodeName == "" {
-		return
-	}
 	for i, f := range v.Fixes {
-		v.Fixes[i] = kubectl.NameNode(f, h.Object.Spec.NodeName)
+		if node := h.podSpec().NodeName; node != "" {
+			v.Fixes[i] = kubectl.NameNode(f, node)
+		}
 	}
 }
 
@@ -134,13 +132,14 @@ func (h *inquiry) specFix(text string) answer.Fix {
 
 // nodeFix shows how the pod's node is: all that is asked there is asked by Whylet's own node alone.
 func (h *inquiry) nodeFix() answer.Fix {
-	if h.FromAPI && (h.Object == nil || h.Object.Spec.NodeName == "") {
+	switch node := h.podSpec().NodeName; {
+	case h.FromAPI && node == "":
 		return h.inspect("see how the nodes are", "kubectl get nodes")
-	}
-	if h.Beside == "" && !h.FromAPI || h.Object == nil || h.Object.Spec.NodeName == "" {
+	case h.Beside == "" && !h.FromAPI || node == "":
 		return h.inspect("see how the node is", "whylet status")
+	default:
+		return h.inspect("check node "+node, kubectl.Command("", "describe node %s", node))
 	}
-	return h.inspect("check node "+h.Object.Spec.NodeName, kubectl.Command("", "describe node %s", h.Object.Spec.NodeName))
 }
 
 func (h *inquiry) limitsFix(text string) answer.Fix {
@@ -150,7 +149,7 @@ func (h *inquiry) limitsFix(text string) answer.Fix {
 }
 
 // logsFix shows a run's last words.
-func (h *inquiry) logsFix(run *history.Run) []answer.Fix {
+func (h *inquiry) logsFix(run *history.Run) answer.Fix {
 	previous := shell.Line("")
 	if run.Exit != nil {
 		previous = " -p"
@@ -161,7 +160,7 @@ func (h *inquiry) logsFix(run *history.Run) []answer.Fix {
 	logs := func(lines int) string {
 		return h.kubectl("logs %s -c %s%s --tail=%d", h.Pod.Name, run.Container, previous, lines)
 	}
-	return []answer.Fix{h.inspect("read its log", logs(lastLines)).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs(moreLines)})}
+	return h.inspect("read its log", logs(lastLines)).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs(moreLines)})
 }
 
 // runByHand starts a copy of the pod in which a shell stands in the place of a container's command.
@@ -237,12 +236,8 @@ func portsOf(all []fact.Listener) (ports []string) {
 }
 
 // alsoLeast says that the least heap of a JVM has to be lowered with the largest, where its spec sets it.
-func alsoLeast(c *v1.Container) string {
-	all := append(slices.Clone(c.Command), c.Args...)
-	for _, e := range c.Env {
-		all = append(all, e.Value)
-	}
-	if slices.ContainsFunc(all, func(text string) bool { return strings.Contains(text, "-Xms") }) {
+func (h *inquiry) alsoLeast(container string) string {
+	if strings.Contains(h.valuesOf(container), "-Xms") {
 		return ", and -Xms with it"
 	}
 	return ""
@@ -278,11 +273,11 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	}
 	raised := 2 * o.Limit
 	first, less := false, "have container "+run.Container+" use less: limit its caches, its heap or its number of workers"
-	if g, ok := heapOf(h.Spec(run.Container)); ok && o.Limit > 0 && float64(g.bytes) > besideHeap*float64(o.Limit) {
-		first, less = true, fmt.Sprintf("lower %s, to %s at most%s: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))), alsoLeast(h.Spec(run.Container)))
+	if g, ok := heapOf(h.spec(run.Container)); ok && o.Limit > 0 && float64(g.bytes) > besideHeap*float64(o.Limit) {
+		first, less = true, fmt.Sprintf("lower %s, to %s at most%s: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))), h.alsoLeast(run.Container))
 		raised = max(raised, int64(float64(g.bytes)/besideHeap))
 		text = fmt.Sprintf("or raise the memory limit to %s at least, for a heap of that size", prose.Size(int64(float64(g.bytes)/besideHeap)))
-	} else if s, allows := roomier(h.Spec(run.Container), o.Limit); allows > 0 {
+	} else if s, allows := roomier(h.spec(run.Container), o.Limit); allows > 0 {
 		first, less = true, fmt.Sprintf("lower %s (%s), which allows more than that limit has beside all else: to %s at most", s.name, s.value, prose.Size(int64(besideHeap*float64(o.Limit))))
 	}
 	fixes := []answer.Fix{h.raiseMemory(run.Container, raised, text), h.specFix(less)}

@@ -73,7 +73,7 @@ var farCommands = regexp.MustCompile(`\b(?:curl|wget|nc|psql|pg_isready|mysql|my
 
 // asksFar says whether the probe's command asks somebody: the answer, or the silence, may be theirs.
 func (p *probing) asksFar() bool {
-	return p.spec != nil && p.spec.Exec != nil && (farCommands.MatchString(p.command()) || strings.Contains(p.command(), "localhost") || strings.Contains(p.command(), "127.0.0.1"))
+	return len(p.argv()) > 0 && (farCommands.MatchString(p.command()) || strings.Contains(p.command(), "localhost") || strings.Contains(p.command(), "127.0.0.1"))
 }
 
 // isAlone says that only the container itself can have answered: no other one, no proxy and nobody elsewhere.
@@ -128,7 +128,7 @@ func (h *inquiry) openBelow(p *probing, ready time.Time) answer.Verdict {
 
 // mayBeKilled says whether the kernel may have ended the probe's command for memory, and nothing shows that it did not.
 func (p *probing) mayBeKilled() bool {
-	limited := p.of != nil && !p.of.Resources.Limits.Memory().IsZero() || p.h.Object != nil && p.h.Object.Spec.Resources != nil
+	limited := !p.of.Resources.Limits.Memory().IsZero() || p.h.Object != nil && p.h.Object.Spec.Resources != nil
 	return limited && (p.run.Exit == nil || !newEnding(p.h, p.run).sawNoOOM())
 }
 
@@ -137,10 +137,10 @@ var listensNever = []string{"sleep", "tail", "cat", "pause"}
 
 // probeSaysWhere: what it says, or is told, of where it listens.
 func probeSaysWhere(p *probing) *finding {
-	if _, _, looked := p.look(); looked || p.mode != refused || p.worked() || p.of == nil || !p.h.FromAPI {
+	if _, _, looked := p.look(); looked || p.mode != refused || p.worked() || p.of.Name == "" || !p.h.FromAPI {
 		return nil
 	}
-	f := &finding{cause: answer.AppListensElse, weight: strong, chain: p.chain()}
+	f := p.finds(answer.AppListensElse, strong)
 	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the application listen on all addresses (0.0.0.0 or ::) and on port %d, or correct %s", p.port(), p.field("port")))}
 	at, lines := p.run.Said(time.Time{}) // also before the attempts failed: it is said once, at the start
 	if at == nil && p.run.Exit != nil {
@@ -279,7 +279,7 @@ func oomByStatus(e ending) *finding {
 	if e.exit.ExitCode != 137 { // the mark of the runtime may be of an earlier child that the main process outlived
 		child = e.exit.ExitCode != 0 && knowledge.ChildKilled.In(e.lastWord())
 	}
-	if !e.h.FromAPI || e.exit.RuntimeReason != "OOMKilled" || e.spec == nil || e.exit.ExitCode != 137 && !child {
+	if !e.h.FromAPI || e.exit.RuntimeReason != "OOMKilled" || e.spec.Name == "" || e.exit.ExitCode != 137 && !child {
 		return nil
 	}
 	f := e.oom(nil)
@@ -343,10 +343,7 @@ func (e ending) unread() bool {
 
 // sleepsTooLong says whether the first that a probe's command does is to sleep for longer than it may take.
 func (p *probing) sleepsTooLong() bool {
-	if p.spec == nil || p.spec.Exec == nil {
-		return false
-	}
-	command := p.spec.Exec.Command
+	command := p.argv()
 	if len(command) == 3 && slices.Contains(shells, path.Base(command[0])) && command[1] == "-c" {
 		command = strings.Fields(command[2])
 	}
@@ -363,7 +360,7 @@ const young = 30 * time.Second
 // stillCreated is the verdict on a pod that is made for so long that something holds it of which no event
 // tells; ok is false of one that is young.
 func (h *inquiry) stillCreated(container string) (v answer.Verdict, ok bool) {
-	since := h.now.Sub(h.began())
+	since := h.Now.Sub(h.began())
 	if !h.FromAPI || since < young {
 		return v, false
 	}
@@ -374,7 +371,7 @@ func (h *inquiry) stillCreated(container string) (v answer.Verdict, ok bool) {
 			continue
 		}
 		if at := run.Images[len(run.Images)-1]; at.Body.Kind() == (fact.ImagePulling{}).Kind() {
-			what = fmt.Sprintf("The image of container %s has been downloading for %s.", name, prose.Span(h.now.Sub(at.When())))
+			what = fmt.Sprintf("The image of container %s has been downloading for %s.", name, prose.Span(h.Now.Sub(at.When())))
 		}
 	}
 	return undecided("", container, what, nil, nil, "", h.describeFix()), true

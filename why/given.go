@@ -12,7 +12,6 @@ import (
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/shell"
-	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -25,7 +24,7 @@ const mostGiven = 2
 // variable and where that is from, the user that it runs as, the volume in which a file is to be.
 func (h *inquiry) given(f *finding, container, said string) {
 	c := h.Spec(container)
-	if c == nil || h.Object == nil || h.causes {
+	if c == nil || h.Object == nil || h.Causes {
 		return
 	}
 	var all []string
@@ -43,7 +42,7 @@ func (h *inquiry) givenNames(f *finding, _ *v1.Container, said string) []string 
 			if !words.Has(said, name) {
 				continue
 			}
-			f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("take %s out of hostAliases, or give it its address of now: what stands there goes before DNS", name))}, f.fixes...)
+			f.first(h.specFix(fmt.Sprintf("take %s out of hostAliases, or give it its address of now: what stands there goes before DNS", name)))
 			return []string{fmt.Sprintf("The pod's hostAliases say that %s is %s, so DNS is not asked for it.", name, alias.IP)}
 		}
 	}
@@ -62,14 +61,12 @@ func (h *inquiry) givenVariables(f *finding, c *v1.Container, said string) (all 
 				all = append(all, text)
 			}
 		case missed && len(c.EnvFrom) == 0:
-			like := likeIt(name, c.Env)
-			if like != "" {
-				f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("name variable %s of container %s as its program asks for it: %s", like, c.Name, name)).About(like, name)}, f.fixes...)
-				like = ", but " + like
-			} else {
-				f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("give container %s variable %s, in its env", c.Name, name)).About(name)}, f.fixes...)
+			but, fix := "", h.specFix(fmt.Sprintf("give container %s variable %s, in its env", c.Name, name)).About(name)
+			if like := likeIt(name, c.Env); like != "" {
+				but, fix = ", but "+like, h.specFix(fmt.Sprintf("name variable %s of container %s as its program asks for it: %s", like, c.Name, name)).About(like, name)
 			}
-			all = append(all, fmt.Sprintf("The pod sets no variable %s in container %s%s.", name, c.Name, like))
+			f.first(fix)
+			all = append(all, fmt.Sprintf("The pod sets no variable %s in container %s%s.", name, c.Name, but))
 		}
 	}
 	return all
@@ -77,26 +74,24 @@ func (h *inquiry) givenVariables(f *finding, c *v1.Container, said string) (all 
 
 // givenFrom says where the value of a variable is from that words name.
 func (h *inquiry) givenFrom(f *finding, e *v1.EnvVar, missed bool) string {
-	see := func(kind, name, key string, rest shell.Line) string {
-		f.fixes = append([]answer.Fix{h.inspect(
-			fmt.Sprintf("see the value that %s has, and whether a blank or a line end is at its end", e.Name),
-			h.kubectl(`get %s %s -o jsonpath=%s%s | od -c | tail -n 5`, strings.ToLower(kind), name, "{.data."+strings.ReplaceAll(key, ".", `\.`)+"}", rest),
-		).About(e.Name)}, f.fixes...)
-		return fmt.Sprintf("Variable %s is key %s of %s %s.", e.Name, key, kind, name)
-	}
 	switch from := e.ValueFrom; {
 	case from == nil && (missed || e.Value == "" || len(e.Value) > mostShown || redact.IsSetting(e.Name, e.Value)):
 		return ""
 	case from == nil:
 		return fmt.Sprintf("The pod sets %s to %q.", e.Name, e.Value)
-	case from.SecretKeyRef != nil:
-		return see("Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Key, " | base64 -d")
-	case from.ConfigMapKeyRef != nil:
-		return see("ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key, "")
 	case from.FieldRef != nil:
 		return fmt.Sprintf("Variable %s is the pod's %s.", e.Name, from.FieldRef.FieldPath)
 	}
-	return ""
+	kind, name, key := takenByKey(e.ValueFrom)
+	if kind == "" {
+		return ""
+	}
+	decode := map[string]shell.Line{"Secret": " | base64 -d"}[kind]
+	f.first(h.inspect(
+		fmt.Sprintf("see the value that %s has, and whether a blank or a line end is at its end", e.Name),
+		h.kubectl(`get %s %s -o jsonpath=%s%s | od -c | tail -n 5`, strings.ToLower(kind), name, "{.data."+strings.ReplaceAll(key, ".", `\.`)+"}", decode),
+	).About(e.Name))
+	return fmt.Sprintf("Variable %s is key %s of %s %s.", e.Name, key, kind, name)
 }
 
 // mostShown is the longest value of a variable that is shown.
@@ -129,7 +124,7 @@ var unknownOption = regexp.MustCompile(`(?i)\b(?:unknown|unrecogni[sz]ed|invalid
 func (h *inquiry) unknownOptions(f *finding, c *v1.Container, said string) []string {
 	for _, m := range unknownOption.FindAllStringSubmatch(said, -1) {
 		option := m[1] + m[2]
-		for i, arg := range append(slices.Clone(c.Command), c.Args...) {
+		for i, arg := range slices.Concat(c.Command, c.Args) {
 			bare, _, _ := strings.Cut(arg, "=")
 			letters := strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && len(bare) > 2
 			short := letters && (option == arg[:2] || option == arg[1:2])
@@ -140,7 +135,7 @@ func (h *inquiry) unknownOptions(f *finding, c *v1.Container, said string) []str
 			if short {
 				does = fmt.Sprintf("write %s with two dashes (-%s) in command or args of container %s: with one it is taken for options of one letter", bare, bare, c.Name)
 			}
-			f.fixes = append([]answer.Fix{h.specFix(does)}, f.fixes...)
+			f.first(h.specFix(does))
 			return []string{fmt.Sprintf("The pod gives it %s.", prose.Brief(arg, mostShown))}
 		}
 	}
@@ -149,7 +144,7 @@ func (h *inquiry) unknownOptions(f *finding, c *v1.Container, said string) []str
 
 // givenOptions says of an option that words ask for that the pod does not give the program any.
 func (h *inquiry) givenOptions(f *finding, c *v1.Container, said string) []string {
-	argv := append(slices.Clone(c.Command), c.Args...)
+	argv := slices.Concat(c.Command, c.Args)
 	if len(argv) < 2 || slices.ContainsFunc(argv, func(arg string) bool { return strings.ContainsAny(arg, " \n") }) {
 		return nil // what a shell or a wrapper gives it nobody knows
 	}
@@ -159,7 +154,7 @@ func (h *inquiry) givenOptions(f *finding, c *v1.Container, said string) []strin
 		}) {
 			continue
 		}
-		f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("give %s, which its words ask for, in command or args of container %s", m[1], c.Name))}, f.fixes...)
+		f.first(h.specFix(fmt.Sprintf("give %s, which its words ask for, in command or args of container %s", m[1], c.Name)))
 		return []string{fmt.Sprintf("The pod gives it no %s: its command is %s.", m[1], prose.Brief(strings.Join(argv, " "), 100))}
 	}
 	return nil
@@ -170,11 +165,8 @@ var ofUsers = regexp.MustCompile(`(?i)\buser id\b|\bu?gid\b|\buid\b|\bset(?:e?[u
 
 // givenUser says whom the pod has a container run as, where its words are about that.
 func (h *inquiry) givenUser(f *finding, c *v1.Container, said string) []string {
-	if f.saysUser {
-		return nil // it is said
-	}
-	if !ofUsers.MatchString(said) && !knowledge.Refused.In(said) {
-		return nil
+	if f.saysUser || !ofUsers.MatchString(said) && !knowledge.Refused.In(said) {
+		return nil // or it is said
 	}
 	var is []string
 	add := func(field string, of, own *int64) {
@@ -219,7 +211,7 @@ func (h *inquiry) givenFiles(f *finding, c *v1.Container, said string) (all []st
 				seen[at] = true
 				all = append(all, text)
 				if volume == nil && c.Image != "" {
-					f.fixes = append(f.fixes, h.inspect("see what the image has there", h.kubectl("run look --rm -i --restart=Never --image=%s --command -- ls -la %s", c.Image, at)))
+					f.fix(h.inspect("see what the image has there", h.kubectl("run look --rm -i --restart=Never --image=%s --command -- ls -la %s", c.Image, at)))
 				}
 			}
 		}

@@ -115,9 +115,9 @@ func describe(b fact.Body) (string, map[string]any) {
 func describePlain(b fact.Body) (string, map[string]any) {
 	switch b := b.(type) {
 	case fact.SpecSeen:
-		return "the pod's spec was seen" + byWhom(b.By), values("by", b.By, "source", b.Source)
+		return "the pod's spec was seen" + inBrackets("", b.By), values("by", b.By, "source", b.Source)
 	case fact.ConfigChanged:
-		return fmt.Sprintf("%s %s was changed", b.Object, b.Name) + byWhom(b.By), values("object", b.Object, "name", b.Name, "by", b.By, "keys", b.Keys)
+		return fmt.Sprintf("%s %s was changed", b.Object, b.Name) + inBrackets("", b.By), values("object", b.Object, "name", b.Name, "by", b.By, "keys", b.Keys)
 	case fact.Said:
 		return strings.TrimSpace(b.Component + " says " + b.Reason + ": " + b.Message), values("component", b.Component, "reason", b.Reason, "message", b.Message)
 	case fact.ConditionsSeen:
@@ -182,16 +182,9 @@ func describePlain(b fact.Body) (string, map[string]any) {
 	return string(b.Kind()), nil
 }
 
-func byWhom(who string) string {
-	if who == "" {
-		return ""
-	}
-	return " (" + who + ")"
-}
-
 func deletionWords(b fact.DeletionSeen) string {
 	if b.Gone {
-		return "the object is gone from the API server" + byWhom(b.By)
+		return "the object is gone from the API server" + inBrackets("", b.By)
 	}
 	text := "it was deleted" // b.By wrote the object last: a deletion by a person leaves no name in it
 	if b.GraceSeconds > 0 {
@@ -291,11 +284,7 @@ func describeLook(b fact.Looked) (string, map[string]any) {
 }
 
 func stateWords(s string) string {
-	words := map[string]string{"R": "runs", "S": "sleeps", "D": "waits for a disk", "T": "is stopped", "t": "is traced", "Z": "is a zombie"}
-	if w, ok := words[s]; ok {
-		return w
-	}
-	return "is in state " + s
+	return cmp.Or(map[string]string{"R": "runs", "S": "sleeps", "D": "waits for a disk", "T": "is stopped", "t": "is traced", "Z": "is a zombie"}[s], "is in state "+s)
 }
 
 func listening(all []fact.Listener) string {
@@ -384,6 +373,8 @@ func senderWords(b fact.Signalled) string {
 		return "the container runtime"
 	case fact.FromKernel:
 		return "the kernel"
+	case fact.FromHost:
+		return who + " on the node"
 	case fact.FromContainer:
 		if b.SenderStray {
 			who += ", which was put there by exec (kubectl exec, a probe or a hook),"
@@ -398,9 +389,6 @@ func senderWords(b fact.Signalled) string {
 			where += " of pod " + b.SenderPod.String()
 		}
 		return who + where
-	}
-	if b.Origin == fact.FromHost {
-		return who + " on the node"
 	}
 	return who + ", which was gone before anybody could see where it ran,"
 }

@@ -17,11 +17,10 @@ func (h *inquiry) listenerEnded(run *history.Run) *finding {
 	}
 	at := run.Looks[len(run.Looks)-1]
 	now := fact.Of[fact.Looked](at)
-	if now.Error != "" || h.now.Sub(at.When()) > lookedLately {
+	if now.Error != "" || h.Now.Sub(at.When()) > lookedLately {
 		return nil
 	}
-	for _, ended := range slices.Backward(run.Ended) {
-		b := fact.Of[fact.ProcessEnded](ended)
+	for ended, b := range newest[fact.ProcessEnded](run.Ended) {
 		served := listenedOn(run, b.PID)
 		if b.Main || served.Address == "" || slices.ContainsFunc(now.Listeners, func(l fact.Listener) bool { return l.Address == served.Address }) {
 			continue
@@ -32,8 +31,7 @@ func (h *inquiry) listenerEnded(run *history.Run) *finding {
 		if c, ok := complaint(at, now, ended.When().Add(-quickly)); ok && !c.Before {
 			f.because = []string{itsLog(c.Text)}
 		}
-		f.fixes = append(h.logsFix(run), h.specFix("have that process be the container's main one (exec it last, and send its log to standard output), so that its end is the container's and it is started again"))
-		return f
+		return f.fix(h.logsFix(run), h.specFix("have that process be the container's main one (exec it last, and send its log to standard output), so that its end is the container's and it is started again"))
 	}
 	return nil
 }

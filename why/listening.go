@@ -17,11 +17,7 @@ import (
 // Ports that were probed well since then count too.
 func (h *inquiry) listening() *answer.Listening {
 	var newest *fact.Fact
-	for _, name := range h.Containers() {
-		run := h.Last(name)
-		if run == nil || run.Exit != nil {
-			continue
-		}
+	for run := range h.running("") {
 		for _, f := range run.Looks {
 			if fact.Of[fact.Looked](f).Error == "" && (newest == nil || f.Seen.After(newest.Seen)) {
 				newest = f
@@ -33,9 +29,8 @@ func (h *inquiry) listening() *answer.Listening {
 	}
 	l := listeningIn(newest.Seen, fact.Of[fact.Looked](newest))
 	l.From, l.Busy, l.Throttled = fact.Of[fact.Looked](newest).From, h.busy(), h.throttled()
-	for i := range h.Facts {
-		b, ok := h.Facts[i].Body.(fact.Probed)
-		if ok && b.Verdict == fact.Success && b.Evidence != nil && b.Evidence.Handler != fact.Exec && !h.Facts[i].Seen.Before(newest.Seen) {
+	for f, b := range every[fact.Probed](h.Facts) {
+		if b.Verdict == fact.Success && b.Evidence != nil && b.Evidence.Handler != fact.Exec && !f.Seen.Before(newest.Seen) {
 			p := probing{last: b}
 			l.Add(strconv.Itoa(p.port()))
 		}
@@ -69,11 +64,7 @@ const sampledLately, shortest = 30 * time.Second, 200 * time.Millisecond
 // of each.
 func (h *inquiry) busy() *float64 {
 	var all float64
-	for _, name := range h.Containers() {
-		run := h.Last(name)
-		if run == nil || run.Exit != nil {
-			continue
-		}
+	for run := range h.running("") {
 		part, ok := h.busyIn(run)
 		if !ok {
 			return nil
@@ -86,19 +77,19 @@ func (h *inquiry) busy() *float64 {
 // throttled words which container that runs its own CPU limit stalled lately, in at least half of
 // the kernel's periods; "" where none was.
 func (h *inquiry) throttled() string {
-	for _, name := range h.Containers() {
-		run, spec := h.Last(name), h.Spec(name)
-		if run == nil || run.Exit != nil || spec == nil || spec.Resources.Limits.Cpu().IsZero() {
+	for run := range h.running("") {
+		spec := h.spec(run.Container)
+		if spec.Resources.Limits.Cpu().IsZero() {
 			continue
 		}
-		first, last := samples(run, h.now.Add(-sampledLately), h.now)
+		first, last := samples(run, h.Now.Add(-sampledLately), h.Now)
 		if first == nil {
 			continue
 		}
 		a, b := fact.Of[fact.Sampled](first), fact.Of[fact.Sampled](last)
 		periods, stalled := b.Periods-a.Periods, b.ThrottledPeriods-a.ThrottledPeriods
 		if periods >= fewestPeriods && 2*stalled >= periods {
-			return fmt.Sprintf("its own CPU limit of %s stalled container %s in %d of %d periods within %s", spec.Resources.Limits.Cpu(), name, stalled, periods, prose.Span(last.Seen.Sub(first.Seen)))
+			return fmt.Sprintf("its own CPU limit of %s stalled container %s in %d of %d periods within %s", spec.Resources.Limits.Cpu(), run.Container, stalled, periods, prose.Span(last.Seen.Sub(first.Seen)))
 		}
 	}
 	return ""
@@ -111,7 +102,7 @@ func (h *inquiry) busyIn(run *history.Run) (part float64, ok bool) {
 	var last *fact.Fact
 	for _, f := range slices.Backward(run.Samples) {
 		switch {
-		case h.now.Sub(f.Seen) > sampledLately:
+		case h.Now.Sub(f.Seen) > sampledLately:
 		case last == nil:
 			last = f
 		case last.Seen.Sub(f.Seen) >= shortest:
@@ -119,7 +110,7 @@ func (h *inquiry) busyIn(run *history.Run) (part float64, ok bool) {
 			return u.part(u.cpu), true
 		}
 	}
-	if n := len(run.Looks); n > 0 && h.now.Sub(run.Looks[n-1].Seen) <= sampledLately {
+	if n := len(run.Looks); n > 0 && h.Now.Sub(run.Looks[n-1].Seen) <= sampledLately {
 		if look := fact.Of[fact.Looked](run.Looks[n-1]); look.Processes == 1 && look.Over > 0 {
 			return share(look), true
 		}

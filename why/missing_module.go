@@ -15,13 +15,13 @@ var moduleNamed = regexp.MustCompile(`(?i)\bno module named '([\w.]+)'|\bcould n
 // addModule is what to do about a part of a program that is not there: where the command itself names it, it is
 // looked for in the wrong place more often than it is missing.
 func addModule(h *inquiry, w counsel) answer.Fix {
-	c := h.Spec(w.container)
+	c := h.spec(w.container)
 	m := moduleNamed.FindStringSubmatch(w.said)
-	if c == nil || m == nil {
+	if c.Name == "" || m == nil {
 		return h.specFix("build the image again with all its dependencies, for the version of the runtime that it has")
 	}
 	name := m[1] + m[2]
-	fields := strings.Fields(strings.Join(append(slices.Clone(c.Command), c.Args...), " "))
+	fields := strings.Fields(strings.Join(slices.Concat(c.Command, c.Args), " "))
 	i := slices.IndexFunc(fields, func(arg string) bool { return arg == name || strings.HasPrefix(arg, name+":") })
 	if i < 0 {
 		return h.specFix(fmt.Sprintf("build the image again with module %s (requirements.txt, or the package that has it), for the version of the runtime that it has", name))

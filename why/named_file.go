@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -33,7 +34,7 @@ func (h *inquiry) namedFile(f *finding, container, said string) {
 	}
 	if at := deniedAt(said); knowledge.Refused.In(said) && at != "" && f.cause == answer.AppExitError { // as its image has it run
 		if _, volume := h.volumeOf(container, at); volume == nil {
-			f.fixes = append([]answer.Fix{h.mayThen(container, said)}, f.fixes...)
+			f.first(h.mayThen(container, said))
 		}
 	}
 	h.given(f, container, said)
@@ -67,7 +68,7 @@ func (h *inquiry) pathsIn(container, line string) []string {
 	for _, m := range aPath.FindAllStringSubmatch(line, mostPaths) {
 		all = append(all, mounts.Clean(strings.TrimRight(m[1], ".-")))
 	}
-	if spec := h.Spec(container); spec != nil && spec.WorkingDir != "" {
+	if spec := h.spec(container); spec.WorkingDir != "" {
 		for _, m := range fromHere.FindAllStringSubmatch(line, mostPaths) {
 			all = append(all, mounts.Clean(path.Join(spec.WorkingDir, m[1])))
 		}
@@ -84,8 +85,7 @@ func readable(volume *v1.Volume) bool {
 // raisingFile adds where the file comes from in whose code something was raised, where nothing else
 // is known to change.
 func (h *inquiry) raisingFile(f *finding, container string, at logline.Spot) {
-	known := func(f answer.Fix) bool { return f.Risk != answer.Inspect }
-	if !path.IsAbs(at.File) || f.advice.Text != "" || slices.ContainsFunc(f.fixes, known) {
+	if !path.IsAbs(at.File) || f.advice.Text != "" || slices.ContainsFunc(f.fixes, changes) {
 		return
 	}
 	file := mounts.Clean(at.File)
@@ -94,12 +94,23 @@ func (h *inquiry) raisingFile(f *finding, container string, at logline.Spot) {
 		return
 	}
 	if kind, name, key := mounts.Key(file, mount, volume); kind != "" {
-		f.fixes = append([]answer.Fix{kubectl.Edit(fmt.Sprintf("if %s, where that was raised, is at fault, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name)}, f.fixes...)
+		f.first(kubectl.Edit(fmt.Sprintf("if %s, where that was raised, is at fault, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name))
 	}
 }
 
 // mostPaths is how many files are looked at that words name.
 const mostPaths = 4
+
+// mounted yields how the volumes of a container are mounted, with the volumes.
+func (h *inquiry) mounted(container string) iter.Seq2[v1.VolumeMount, *v1.Volume] {
+	return func(yield func(v1.VolumeMount, *v1.Volume) bool) {
+		for _, m := range h.spec(container).VolumeMounts {
+			if _, v := h.volumeOf(container, path.Clean(m.MountPath)); v != nil && !yield(m, v) {
+				return
+			}
+		}
+	}
+}
 
 // volumeOf is the volume of a container that a file is in, and how it is mounted; nil where it
 // is in none.

@@ -41,20 +41,17 @@ func (h *inquiry) namedSetting(f *finding, container, said string) {
 			text += ", and " + prose.Some(withValues(others)) + " is what its words speak of, too"
 		}
 		fix := h.specFix(text)
-		f.fixes = append([]answer.Fix{fix}, f.fixes...)
+		f.first(fix)
 		return
 	}
-	if fix, ok := h.calledVariable(h.Spec(container), said); ok {
-		f.fixes = append([]answer.Fix{fix}, f.fixes...)
+	if fix, ok := h.calledVariable(h.spec(container), said); ok {
+		f.first(fix)
 	}
 }
 
 // calledVariable is the step for the one variable of a container that words call by the last words of its name, two
 // or more: "cookie_secret" of OAUTH2_PROXY_COOKIE_SECRET.
 func (h *inquiry) calledVariable(c *v1.Container, said string) (fix answer.Fix, ok bool) {
-	if c == nil {
-		return fix, false
-	}
 	spoken := strings.ToLower(strings.NewReplacer("_", " ", "-", " ").Replace(said))
 	called := slices.DeleteFunc(slices.Clone(c.Env), func(e v1.EnvVar) bool {
 		parts := flagWords.FindAllString(e.Name, -1)
@@ -64,15 +61,11 @@ func (h *inquiry) calledVariable(c *v1.Container, said string) (fix answer.Fix, 
 		return fix, false
 	}
 	text := fmt.Sprintf("correct variable %s of container %s", called[0].Name, c.Name)
-	switch from := called[0].ValueFrom; {
-	case from == nil:
+	if called[0].ValueFrom == nil {
 		return h.specFix(text), true
-	case from.SecretKeyRef != nil:
-		return answer.Fix{Text: fmt.Sprintf("%s: it is key %s of Secret %s", text, from.SecretKeyRef.Key, from.SecretKeyRef.Name), Command: h.kubectl("edit secret %s", from.SecretKeyRef.Name), Risk: answer.Restarts}, true
-	case from.ConfigMapKeyRef != nil:
-		return answer.Fix{Text: fmt.Sprintf("%s: it is key %s of ConfigMap %s", text, from.ConfigMapKeyRef.Key, from.ConfigMapKeyRef.Name), Command: h.kubectl("edit configmap %s", from.ConfigMapKeyRef.Name), Risk: answer.Restarts}, true
 	}
-	return fix, false
+	kind, name, key := takenByKey(called[0].ValueFrom)
+	return answer.Fix{Text: fmt.Sprintf("%s: it is key %s of %s %s", text, key, kind, name), Command: h.kubectl("edit %s %s", strings.ToLower(kind), name), Risk: answer.Restarts}, kind != ""
 }
 
 // ownFirst are the containers of the pod, one of them before the others.
@@ -162,11 +155,8 @@ var option = regexp.MustCompile(`(?:^| )(--?[A-Za-z][\w-]*)`)
 // oneString adds that a container gives its program several arguments as one, where its words are about an
 // option that stands in there: no shell takes it apart.
 func (h *inquiry) oneString(f *finding, container, said string) {
-	c := h.Spec(container)
-	if c == nil {
-		return
-	}
-	argv := append(slices.Clone(c.Command), c.Args...)
+	c := h.spec(container)
+	argv := slices.Concat(c.Command, c.Args)
 	for i, arg := range argv {
 		script := i > 0 && strings.HasSuffix(argv[i-1], "c") && strings.HasPrefix(argv[i-1], "-") || strings.ContainsAny(arg, "\n;&|$")
 		found := option.FindAllStringSubmatch(arg, -1)
@@ -174,7 +164,7 @@ func (h *inquiry) oneString(f *finding, container, said string) {
 			continue
 		}
 		f.because = append(f.because, fmt.Sprintf("Container %s is given %q as one argument, which no shell takes apart.", container, prose.Brief(arg, 80)))
-		f.fixes = append([]answer.Fix{h.specFix("give each of these words as an element of its own in command or args")}, f.fixes...)
+		f.first(h.specFix("give each of these words as an element of its own in command or args"))
 		return
 	}
 }
@@ -243,7 +233,7 @@ func settingsOf(c *v1.Container) (all []setting) {
 			}
 		}
 	}
-	command("its arguments", append(slices.Clone(c.Command), c.Args...))
+	command("its arguments", slices.Concat(c.Command, c.Args))
 	for _, e := range c.Env {
 		if e.ValueFrom == nil {
 			add("variable "+e.Name, e.Value)

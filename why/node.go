@@ -89,7 +89,7 @@ func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
 	o := Outage{From: b.LastSeen, Until: f.Seen, Certainty: answer.Recorded, Chain: links(f), Ended: true}
 	switch b.Previous {
 	case fact.RunClean:
-		if stopped, ok := controlPlaneEnded(node, f); ok {
+		if stopped := controlPlaneEnded(node, f); stopped != nil {
 			b := fact.Of[fact.AgentStopped](stopped)
 			o.From, o.Text, o.Chain, o.Ended = b.Since, "its control plane had ended: "+prose.Brief(b.Reason, 2*kept), links(stopped, f), false
 			break
@@ -99,7 +99,7 @@ func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
 		o.Text, o.Rebooted = "the machine was rebooted, or lost its power; all containers ended with it", true
 	default:
 		o.Text, o.Certainty, o.Rule = "its agent was killed (SIGKILL, or a crash), and nothing else is known of that: the kernel's log has no OOM kill of it", answer.Inferred, "agent-killed"
-		if kill, ok := agentOOM(node, f); ok {
+		if kill := agentOOM(node, f); kill != nil {
 			k := fact.Of[fact.OOMKilled](kill)
 			o.Text = fmt.Sprintf("its agent was OOM-killed: the kernel chose %s, which held %s", cmp.Or(process(k.Command, k.PID), "it"), prose.Size(k.AnonRSS))
 			o.Certainty, o.Rule, o.Chain = answer.Recorded, "", links(kill, f)
@@ -113,34 +113,32 @@ func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
 
 // controlPlaneEnded is the end of the run before started, if it was for the sake of
 // the node's control plane.
-func controlPlaneEnded(node []fact.Fact, started *fact.Fact) (*fact.Fact, bool) {
-	var last *fact.Fact
-	for i := range node {
-		if b, ok := node[i].Body.(fact.AgentStopped); ok && node[i].ID < started.ID {
-			last = nil
-			if b.Reason != "" && !b.Since.IsZero() {
-				last = &node[i]
+func controlPlaneEnded(node []fact.Fact, started *fact.Fact) (last *fact.Fact) {
+	for f, b := range every[fact.AgentStopped](node) {
+		if f.ID < started.ID {
+			if last = nil; b.Reason != "" && !b.Since.IsZero() {
+				last = f
 			}
 		}
 	}
-	return last, last != nil
+	return last
 }
 
 // agentOOM is the kernel's record about the agent that ran before started. It may
 // have been read only by the next one.
-func agentOOM(node []fact.Fact, started *fact.Fact) (*fact.Fact, bool) {
+func agentOOM(node []fact.Fact, started *fact.Fact) *fact.Fact {
 	pid := 0
-	for i := range node {
-		if b, ok := node[i].Body.(fact.AgentStarted); ok && node[i].ID < started.ID {
+	for f, b := range every[fact.AgentStarted](node) {
+		if f.ID < started.ID {
 			pid = b.PID
 		}
 	}
-	for _, f := range fact.All[fact.OOMKilled](node) {
-		if pid != 0 && fact.Of[fact.OOMKilled](f).PID == pid && f.Pod.UID == "" && !f.When().After(started.Seen) {
-			return f, true
+	for f, b := range every[fact.OOMKilled](node) {
+		if pid != 0 && b.PID == pid && f.Pod.UID == "" && !f.When().After(started.Seen) {
+			return f
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // silence is a time without an answer of the API server. It is told twice, when it
@@ -185,9 +183,7 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
 		a.Put(out.symptom(o.Now, last), out.finding(o.Now, last, pods).verdict("", "", nil))
 	}
 	putRuntimeAway(&a, node, pods, o)
-	for _, t := range evictions(pods, o) {
-		a.Put(t.Symptom, t.finding.verdict("", "", nil))
-	}
+	putEvictions(&a, pods, o)
 	if len(a.Symptoms) == 0 {
 		a.Put(answer.Symptom{Kind: answer.Healthy, Count: 1, Text: "the node itself"}, finding{
 			cause: answer.None, rule: "no-outage", weight: fair, text: "The node was never away, as far back as its memory goes.",
@@ -200,8 +196,7 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
 // then, and its containers run on.
 func putRuntimeAway(a *answer.Answer, node, pods []fact.Fact, o Options) {
 	n := 0
-	for _, f := range slices.Backward(fact.All[fact.Lost](node)) {
-		b := fact.Of[fact.Lost](f)
+	for f, b := range newest[fact.Lost](fact.All[fact.Lost](node)) {
 		if b.Source != fact.SourceRuntime || b.From.IsZero() || b.Until.IsZero() || b.Until.Before(o.Since) || n >= maxOutages {
 			continue
 		}
@@ -275,10 +270,9 @@ func survived(pods []fact.Fact, from, until time.Time) string {
 		names = names[:min(n, 5)]
 		return fmt.Sprintf("%s ended in that time (%s); %s kept running, and nothing was restarted because of it.",
 			prose.Plural(n, "container"), strings.Join(names, ", "), prose.Plural(len(running), "other"))
+	case len(running) == 1:
+		return "Nothing was lost: its one container kept running, and the node took it over again."
 	case len(running) > 0:
-		if len(running) == 1 {
-			return "Nothing was lost: its one container kept running, and the node took it over again."
-		}
 		return fmt.Sprintf("Nothing was lost: all %s kept running, and the node took them over again.", prose.Plural(len(running), "container"))
 	}
 	return "It is not known to have run any containers."

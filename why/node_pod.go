@@ -25,18 +25,18 @@ func (h *inquiry) away() []trouble {
 	for _, o := range Outages(h.Node) {
 		last := o.Until
 		if last.IsZero() {
-			last = h.now
+			last = h.Now
 		}
 		planned := o.Ended && o.Rule == "" && fact.Of[fact.AgentStarted](factOf(h.Node, o)).Previous == fact.RunClean
-		if planned || !o.Long(h.now) || h.Facts[0].Seen.After(o.From) || h.now.Sub(last) > recalled || h.Over(o.From) {
+		if planned || !o.Long(h.Now) || h.Facts[0].Seen.After(o.From) || h.Now.Sub(last) > recalled || h.Over(o.From) {
 			continue
 		}
-		s := o.symptom(h.now, last)
+		s := o.symptom(h.Now, last)
 		s.Text = "its node was away for " + prose.Span(last.Sub(o.From))
-		f := o.finding(h.now, last, h.Facts)
+		f := o.finding(h.Now, last, h.Facts)
 		f.text += " While a node does not report, the control plane calls it and its pods Unknown or not Ready."
-		if h.Object != nil && h.Object.Spec.NodeName != "" {
-			f.fixes = []answer.Fix{h.inspect("see what else the node remembers", kubectl.Command("", "why node/%s", h.Object.Spec.NodeName))}
+		if node := h.podSpec().NodeName; node != "" {
+			f.fixes = []answer.Fix{h.inspect("see what else the node remembers", kubectl.Command("", "why node/%s", node))}
 		}
 		all = append(all, trouble{s, func(id string) answer.Verdict { return f.verdict(id, "", nil) }})
 	}
@@ -59,8 +59,7 @@ func factOf(node []fact.Fact, o Outage) *fact.Fact {
 // stalls are the times in which the agent lived and saw nothing.
 func (h *inquiry) stalls() []answer.Gap {
 	var gaps []answer.Gap
-	for _, f := range fact.All[fact.AgentStalled](h.Node) {
-		b := fact.Of[fact.AgentStalled](f)
+	for _, b := range every[fact.AgentStalled](h.Node) {
 		if len(h.Facts) > 0 && h.Facts[0].Seen.Before(b.Until) {
 			text, _ := stalledWords(b)
 			gaps = append(gaps, answer.Gap{From: b.From, To: b.Until, Reason: fmt.Sprintf("the node's agent did not run: %s", text)})

@@ -78,15 +78,14 @@ var tracedStops = []v1.Signal{"", v1.SIGTERM, v1.SIGKILL, v1.SIGINT, v1.SIGQUIT,
 
 // traced says whether all signals were seen by which the end could have been ordered.
 func (e ending) traced() bool {
-	if e.spec != nil && e.spec.Lifecycle != nil && e.spec.Lifecycle.StopSignal != nil && !slices.Contains(tracedStops, *e.spec.Lifecycle.StopSignal) {
+	if e.spec.Lifecycle != nil && e.spec.Lifecycle.StopSignal != nil && !slices.Contains(tracedStops, *e.spec.Lifecycle.StopSignal) {
 		return false
 	}
 	from := e.at.Add(-e.h.Grace() - fact.OOMFollowedWithin)
 	if d := e.lasted(); d > 0 && e.at.Add(-d).After(from) {
 		from = e.at.Add(-d)
 	}
-	for _, f := range fact.All[fact.Lost](e.h.Node) {
-		b := fact.Of[fact.Lost](f)
+	for _, b := range every[fact.Lost](e.h.Node) {
 		if b.From.IsZero() {
 			b.From = b.Until.Add(-overrun)
 		}
@@ -104,7 +103,7 @@ const overrun = time.Minute
 // reason says whether there may have been a reason to order the end. What a node ends
 // single containers for is in the pod's spec, and what it ends pods for in their status.
 func (e ending) reason() bool {
-	if e.h.Object == nil || e.spec == nil || !e.outlived() || e.h.Object.Spec.ActiveDeadlineSeconds != nil || e.changedMeanwhile() {
+	if e.h.Object == nil || e.spec.Name == "" || !e.outlived() || e.h.Object.Spec.ActiveDeadlineSeconds != nil || e.changedMeanwhile() {
 		return true
 	}
 	s := &e.h.Object.Spec
@@ -196,8 +195,8 @@ func (e ending) due(kind fact.ProbeKind) bool {
 // failedInARow counts the failed attempts of a probe until the end.
 func (e ending) failedInARow(kind fact.ProbeKind) int {
 	n := 0
-	for _, f := range e.run.Probes {
-		switch b := fact.Of[fact.Probed](f); {
+	for f, b := range each[fact.Probed](e.run.Probes) {
+		switch {
 		case b.Probe != kind || f.Seen.After(e.at.Add(fact.OOMFollowedWithin)):
 		case b.Verdict == fact.Failure:
 			n++

@@ -14,26 +14,27 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// firstLinks are the facts that a decision rests on.
-func (h *inquiry) firstLinks(f *fact.Fact) []answer.Link {
+// because are the facts that a decision rests on, as far as they are kept; firstLinks are their links.
+func (h *inquiry) because(f *fact.Fact) (all []*fact.Fact) {
 	if f == nil {
 		return nil
 	}
-	var all []answer.Link
 	for _, id := range f.Because {
 		if b, ok := h.Fact(id); ok {
-			all = append(all, link(b))
+			all = append(all, b)
 		}
 	}
 	return all
 }
+
+func (h *inquiry) firstLinks(f *fact.Fact) []answer.Link { return links(h.because(f)...) }
 
 // explainDone says why a container that ended well is not started again.
 func (h *inquiry) explainDone(last *history.Run, id string) answer.Verdict {
 	e := newEnding(h, last)
 	f := finding{
 		cause: answer.RestartPolicy, rule: "done", weight: strong, chain: e.chain(last.Started),
-		text: fmt.Sprintf("Container %s did its work and ended by itself with exit code 0%s; restartPolicy %s does not start it again.", last.Container, e.after(), h.policyWord()),
+		text: fmt.Sprintf("Container %s did its work and ended by itself with exit code 0%s; restartPolicy %s does not start it again.", last.Container, e.after(), h.podSpec().RestartPolicy),
 	}
 	v := f.verdict(id, last.Container, nil)
 	if note, ok := h.noise(last); ok {
@@ -45,29 +46,28 @@ func (h *inquiry) explainDone(last *history.Run, id string) answer.Verdict {
 // endOfPod is the pod's deletion, under way or done.
 func (h *inquiry) endOfPod() []trouble {
 	del, b, ok := h.Deletion()
-	if gone, _, isGone := fact.Latest[fact.ObjectGone](h.Facts); !ok && isGone && h.FromAPI {
-		s := answer.Symptom{Kind: answer.Disappeared, Count: 1, First: gone.When(), Last: gone.When(), Text: "the pod is gone"}
+	gone, _, isGone := fact.Latest[fact.ObjectGone](h.Facts)
+	s := answer.Symptom{Kind: answer.Disappeared, Count: 1, Text: "the pod is gone"}
+	switch {
+	case !ok && isGone && h.FromAPI:
+		s.First, s.Last = gone.When(), gone.When()
 		return []trouble{{s, func(id string) answer.Verdict {
 			if evict, b, ok := fact.Latest[fact.Evict](h.Facts); ok {
-				f := finding{
+				return finding{
 					cause: evictedFor(b.Signal), certainty: answer.Inferred, rule: "act-inferred", weight: certain, chain: links(evict, gone),
 					text: "The pod was evicted, and its object was deleted after that; who deleted it is not recorded.",
-				}
-				return f.verdict(id, "", nil)
+				}.verdict(id, "", nil)
 			}
 			return undecided(id, "", "The pod is gone, and no event says who deleted it, or what was decided before.", nil, nil, "")
 		}}}
-	}
-	if !ok {
+	case !ok:
 		return nil
 	}
-	s := answer.Symptom{Kind: answer.Terminating, Count: 1, First: del.Seen, Last: h.now, Text: "the pod is being deleted"}
-	gone, _, isGone := fact.Latest[fact.ObjectGone](h.Facts)
-	if isGone || b.Gone {
-		s.Kind, s.Text, s.Last = answer.Disappeared, "the pod is gone", del.Seen
-		if isGone {
-			s.Last = gone.Seen
-		}
+	s.First, s.Last = del.Seen, del.Seen
+	if isGone {
+		s.Last = gone.Seen
+	} else if !b.Gone {
+		s.Kind, s.Text, s.Last = answer.Terminating, "the pod is being deleted", h.Now
 	}
 	return []trouble{{s, func(id string) answer.Verdict {
 		f := h.deletionFinding()
@@ -89,26 +89,18 @@ func (h *inquiry) keptByFinalizers() bool {
 	if h.Beside == "" || h.Object == nil || len(h.Object.Finalizers) == 0 {
 		return false
 	}
-	for _, name := range h.Containers() {
-		if run := h.Last(name); run != nil && run.Exit == nil {
-			return false
-		}
-	}
-	return true
+	runs := func(name string) bool { run := h.Last(name); return run != nil && run.Exit == nil }
+	return !slices.ContainsFunc(h.Containers(), runs)
 }
 
 // slowEnd says which containers used up their grace period.
 func (h *inquiry) slowEnd(v *answer.Verdict) {
 	for _, name := range h.Containers() {
-		run := h.Last(name)
-		if run == nil || run.Kill == nil || run.Exit == nil {
-			continue
+		if run := h.Last(name); run != nil && run.Kill != nil && run.Exit != nil {
+			if e := newEnding(h, run); e.killed() {
+				e.howItWent(v, fact.Of[fact.Kill](run.Kill))
+			}
 		}
-		e := newEnding(h, run)
-		if !e.killed() {
-			continue
-		}
-		e.howItWent(v, fact.Of[fact.Kill](run.Kill))
 	}
 }
 
@@ -116,14 +108,13 @@ func (h *inquiry) slowEnd(v *answer.Verdict) {
 func (h *inquiry) deadlineFinding() finding {
 	f := finding{cause: answer.ActiveDeadline, certainty: answer.Recorded, weight: certain}
 	allowed := ""
-	if h.Object != nil && h.Object.Spec.ActiveDeadlineSeconds != nil {
-		allowed = fmt.Sprintf(" (%d s)", *h.Object.Spec.ActiveDeadlineSeconds)
+	if s := h.podSpec().ActiveDeadlineSeconds; s != nil {
+		allowed = fmt.Sprintf(" (%d s)", *s)
 	}
 	f.text = fmt.Sprintf("The pod was active for longer than its activeDeadlineSeconds%s allow, so the node ended it.", allowed)
 	for _, k := range fact.All[fact.Kill](h.Facts) {
 		if fact.Of[fact.Kill](k).Reason == fact.KillDeadline {
-			f.chain = append(f.chain, link(k))
-			f.chain = append(f.chain, h.firstLinks(k)...)
+			f.chain = append(links(k), h.firstLinks(k)...)
 			break
 		}
 	}
@@ -145,8 +136,8 @@ func (h *inquiry) refusal(at *fact.Fact, b fact.Refused) finding {
 			f.certainty = answer.Unknown
 		}
 		see := "kubectl get nodes"
-		if h.Object != nil && h.Object.Spec.NodeName != "" {
-			see = kubectl.Command("", "why node/%s", h.Object.Spec.NodeName)
+		if node := h.podSpec().NodeName; node != "" {
+			see = kubectl.Command("", "why node/%s", node)
 		}
 		f.fixes = []answer.Fix{h.inspect("see how the node is, and which pods went for it", see)}
 	case strings.HasPrefix(b.Reason, "OutOf"):

@@ -22,7 +22,7 @@ type probing struct {
 	run  *history.Run // as it was when its end was decided
 	kind fact.ProbeKind
 	spec *v1.Probe     // nil when it is not known
-	of   *v1.Container // nil when it is not known
+	of   *v1.Container // empty when it is not known
 	mesh mesh.Probe    // the probe as a mesh has it, empty outside of one
 
 	// failed are the attempts to explain, oldest first; mode is how most of them
@@ -54,10 +54,9 @@ func (p *probing) hearing() *hearing[*probing] {
 // newest ones in a row where it names none that are kept.
 func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fact.ID) *probing {
 	run = run.Decided()
-	p := &probing{h: h, run: run, kind: kind, of: h.Spec(run.Container)}
+	p := &probing{h: h, run: run, kind: kind, of: h.spec(run.Container)}
 	p.spec = fact.ProbeOf(p.of, kind)
-	for _, f := range run.Probes {
-		b := fact.Of[fact.Probed](f)
+	for f, b := range each[fact.Probed](run.Probes) {
 		if b.Probe == kind && bad(b) && slices.Contains(decisive, f.ID) {
 			p.failed = append(p.failed, f)
 		}
@@ -133,20 +132,16 @@ func (h *inquiry) goodAttempts(container string, kinds []fact.ProbeKind) []*fact
 // lastFailures are the newest attempts in a row that did not succeed.
 func lastFailures(run *history.Run, kind fact.ProbeKind) []*fact.Fact {
 	var row []*fact.Fact
-	for _, f := range run.Probes {
-		b := fact.Of[fact.Probed](f)
+	for f, b := range each[fact.Probed](run.Probes) {
 		switch {
 		case b.Probe != kind:
-		case b.Verdict == fact.Failure || b.Verdict == fact.Unknown:
+		case bad(b):
 			row = append(row, f)
 		default:
 			row = nil
 		}
 	}
-	if len(row) > 10 {
-		row = row[len(row)-10:]
-	}
-	return row
+	return row[max(0, len(row)-10):]
 }
 
 // leaveOutStart leaves out the refusals with which a row of failed readiness probes begins
@@ -208,13 +203,21 @@ func askedBy(p *v1.Probe) asked {
 // kubelet tells the status alone. 0 for another host's, and for a name that is not there.
 func (p *probing) portOfSpec() int {
 	a := askedBy(p.spec)
-	if a.host != "" || p.of == nil || p.mesh.Rewritten {
+	if a.as == "" || a.host != "" || p.mesh.Rewritten {
 		return 0
 	}
 	if i := slices.IndexFunc(p.of.Ports, func(port v1.ContainerPort) bool { return port.Name == a.port.StrVal }); i >= 0 && a.port.Type == intstr.String {
 		return int(p.of.Ports[i].ContainerPort)
 	}
 	return a.port.IntValue()
+}
+
+// argv is the command of an exec probe; nil of another one.
+func (p *probing) argv() []string {
+	if p.spec == nil || p.spec.Exec == nil {
+		return nil
+	}
+	return p.spec.Exec.Command
 }
 
 // timeout is the probe's own.
@@ -242,8 +245,7 @@ func (p *probing) look() (*fact.Fact, fact.Looked, bool) {
 			break
 		}
 	}
-	for _, f := range slices.Backward(p.run.Looks) {
-		b := fact.Of[fact.Looked](f)
+	for f, b := range newest[fact.Looked](p.run.Looks) {
 		meant := slices.ContainsFunc(p.failed, func(at *fact.Fact) bool { return slices.Contains(f.Because, at.ID) })
 		if b.Error == "" && !f.Seen.Before(p.from) && (meant || !f.Seen.After(until)) {
 			return f, b, true
@@ -259,23 +261,18 @@ func (p *probing) asksAnother() bool {
 	return host != "" && !(loopback(host) && p.h.Object != nil && p.h.Object.Spec.HostNetwork)
 }
 
-// listeners are those of the look that are about the probed port; none where another host is asked.
-func (p *probing) listeners(look fact.Looked) (here, elsewhere []fact.Listener) {
-	if p.asksAnother() {
-		return nil, nil
-	}
+// here are the listeners of a look at the probed port, elsewhere the others; none where another host is asked.
+func (p *probing) here(look fact.Looked) []fact.Listener      { return p.listeners(look, true) }
+func (p *probing) elsewhere(look fact.Looked) []fact.Listener { return p.listeners(look, false) }
+
+func (p *probing) listeners(look fact.Looked, here bool) (all []fact.Listener) {
 	for _, l := range look.Listeners {
 		host, port, ok := splitAddress(l.Address)
-		if !ok {
-			continue
-		}
-		if port == strconv.Itoa(p.port()) && !loopback(host) && !p.otherFamily(l) {
-			here = append(here, l)
-		} else {
-			elsewhere = append(elsewhere, l)
+		if ok && !p.asksAnother() && here == (port == strconv.Itoa(p.port()) && !loopback(host) && !p.otherFamily(l)) {
+			all = append(all, l)
 		}
 	}
-	return here, elsewhere
+	return all
 }
 
 // otherFamily says whether a listener takes connections over IPv6 only, and the probe

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -71,7 +72,7 @@ func (p *probing) explain(symptom string) answer.Verdict {
 	best, rest := p.hearing().judge()
 	report, reported := p.sidecarReport()
 	if best == nil && reported {
-		best = &finding{cause: answer.MeshSidecarAnswered, rule: "mesh-sidecar", chain: p.chain(), text: prose.Upper(p.what()) + " failed: " + report.Text + ".", fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
+		best = &finding{cause: answer.MeshSidecarAnswered, rule: "mesh-sidecar", chain: p.chain(), text: prose.Upper(p.what()) + " failed: " + report.Text + ".", fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run))}
 	}
 	if best != nil {
 		p.voiced(best)
@@ -87,7 +88,7 @@ func (p *probing) explain(symptom string) answer.Verdict {
 	if at, said := p.complaint(); at != nil {
 		what += " " + itsLog(said)
 	}
-	v := undecided(symptom, p.run.Container, what, p.chain(), append(rest, p.unseen()...), p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
+	v := undecided(symptom, p.run.Container, what, p.chain(), append(rest, p.unseen()...), p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run))...)
 	v.Probe = p.kind
 	return v
 }
@@ -163,19 +164,12 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 	kind := kindWord(b.Probe)
 	v := values("probe", b.Probe, "verdict", b.Verdict, "took", b.Took.String(), "count", b.Count, "message", b.Message)
 	if ev := b.Evidence; ev != nil {
-		for k, x := range values("handler", ev.Handler, "target", ev.Target, "remote", ev.Remote, "connect", ev.Connect.String(),
-			"firstByte", ev.FirstByte.String(), "status", ev.Status, "output", prose.Brief(ev.Output, kept), "errno", ev.Errno, "timeout", ev.Timeout) {
-			v[k] = x
-		}
+		maps.Copy(v, values("handler", ev.Handler, "target", ev.Target, "remote", ev.Remote, "connect", ev.Connect.String(),
+			"firstByte", ev.FirstByte.String(), "status", ev.Status, "output", prose.Brief(ev.Output, kept), "errno", ev.Errno, "timeout", ev.Timeout,
+			"server", ev.Header["Server"], "answeredBy", ev.Header[mesh.AnsweredBy],
+			"upstreamMs", ev.Header["X-Whylet-Upstream-Service-Time"], "sidecarMs", ev.Header["X-Whylet-Sidecar-Service-Time"]))
 		if ev.ExitCode != nil {
 			v["exitCode"] = *ev.ExitCode
-		}
-		if s := ev.Header["Server"]; s != "" {
-			v["server"] = s
-		}
-		for k, x := range values("answeredBy", ev.Header[mesh.AnsweredBy],
-			"upstreamMs", ev.Header["X-Whylet-Upstream-Service-Time"], "sidecarMs", ev.Header["X-Whylet-Sidecar-Service-Time"]) {
-			v[k] = x
 		}
 	}
 	if !bad(b) {

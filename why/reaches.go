@@ -140,10 +140,7 @@ func (h *inquiry) endedLately(name string) *history.Run {
 		return nil
 	}
 	run := runs[len(runs)-2]
-	if run.Kill == nil || run.Exit == nil || h.now.Sub(run.Exit.Seen) > endedFor {
-		return nil
-	}
-	if why := fact.Of[fact.Kill](run.Kill).Reason; why != fact.KillLiveness && why != fact.KillStartup {
+	if run.Kill == nil || run.Exit == nil || h.Now.Sub(run.Exit.Seen) > endedFor || probeOfKill[fact.Of[fact.Kill](run.Kill).Reason] == "" {
 		return nil
 	}
 	return run
@@ -151,8 +148,7 @@ func (h *inquiry) endedLately(name string) *history.Run {
 
 // until adds for whose answer a run waited that the node ended: by the last look before that.
 func (all *reached) until(run *history.Run) {
-	for _, f := range slices.Backward(run.Looks) {
-		look := fact.Of[fact.Looked](f)
+	for f, look := range newest[fact.Looked](run.Looks) {
 		if f.Seen.After(run.Kill.Seen) {
 			continue
 		}
@@ -211,8 +207,8 @@ func (h *inquiry) askedByInit(run *history.Run) string {
 	if h.Object == nil || run.Started == nil || run.Exit != nil || !slices.ContainsFunc(h.Object.Spec.InitContainers, func(c v1.Container) bool { return c.Name == run.Container && c.RestartPolicy == nil }) {
 		return ""
 	}
-	c := h.Spec(run.Container)
-	return h.askedBy(strings.Join(append(slices.Clone(c.Command), c.Args...), " "))
+	c := h.spec(run.Container)
+	return h.askedBy(strings.Join(slices.Concat(c.Command, c.Args), " "))
 }
 
 // askedByProbe is the host that the command of a run's probe asks, where its newest attempt
@@ -254,22 +250,17 @@ const complainsLately = 2 * time.Minute
 // or before; or, where nobody knows when a line was said, at the ends of their logs. Of one that says
 // of none lately, warned is what it warns of.
 func (h *inquiry) complaints() (all, warned []answer.Complaint) {
-	for _, name := range h.Containers() {
-		run := h.Last(name)
-		if run == nil || run.Exit != nil {
-			continue
-		}
-		for _, f := range slices.Backward(run.Looks) {
-			look := fact.Of[fact.Looked](f)
+	for run := range h.running("") {
+		for f, look := range newest[fact.Looked](run.Looks) {
 			if len(look.Said) == 0 {
 				continue // its log was not read then
 			}
-			c, ok := complaint(f, look, h.now.Add(-complainsLately))
+			c, ok := complaint(f, look, h.Now.Add(-complainsLately))
 			if ok {
 				h.explained(&c)
 				all = append(all, c)
 			}
-			if text := warning(f, look, run, h.now.Add(-complainsLately)); (!ok || c.Before) && text != "" {
+			if text := warning(f, look, run, h.Now.Add(-complainsLately)); (!ok || c.Before) && text != "" {
 				warned = append(warned, answer.Complaint{Container: f.Container, Text: prose.Brief(text, quoted), Another: blames(text), Fact: f.ID})
 			}
 			break
@@ -289,20 +280,20 @@ func (h *inquiry) explained(c *answer.Complaint) {
 	if c.Cause == "" && knowledge.ReadOnly.In(c.Text) && h.readOnlyRoot(c.Container, c.Text) {
 		c.Cause = answer.SecurityRefused
 		f.because = append([]string{"Its root file system is read-only (readOnlyRootFilesystem)."}, f.because...)
-		f.fixes = append([]answer.Fix{h.specFix("mount an emptyDir where it writes, or let it write to its root file system")}, f.fixes...)
+		f.first(h.specFix("mount an emptyDir where it writes, or let it write to its root file system"))
 	}
-	if less := h.fewerRights(h.Spec(c.Container)); c.Cause == "" && less != "" && knowledge.Refused.In(c.Text) {
+	if less := h.fewerRights(h.spec(c.Container)); c.Cause == "" && less != "" && knowledge.Refused.In(c.Text) {
 		c.Cause = answer.SecurityRefused
 		f.because = append([]string{prose.Upper(less) + "."}, f.because...)
-		f.fixes = append([]answer.Fix{h.mayThen(c.Container, c.Text)}, f.fixes...)
+		f.first(h.mayThen(c.Container, c.Text))
 	}
 	c.Means, c.Fixes = strings.Join(f.because, " "), f.fixes
 }
 
 // readOnlyRoot says whether a container may not write to its root file system, and words name no place of a volume.
 func (h *inquiry) readOnlyRoot(container, said string) bool {
-	c := h.Spec(container)
-	if c == nil || c.SecurityContext == nil || c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
+	c := h.spec(container)
+	if c.SecurityContext == nil || c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
 		return false
 	}
 	for _, m := range anyPath.FindAllString(said, -1) {

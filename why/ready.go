@@ -22,14 +22,11 @@ func (h *inquiry) unreadyTroubles(name string) []trouble {
 		return nil
 	}
 	for _, r := range slices.Backward(h.Runs(name)) {
-		if t, ok := h.unreadySpell(r, r == run); ok {
-			return []trouble{t}
+		if t := h.unreadySpell(r, r == run); t != nil {
+			return t
 		}
 	}
-	if t, ok := h.startingTrouble(run); ok {
-		return []trouble{t}
-	}
-	return nil
+	return h.startingTrouble(run)
 }
 
 // startTells is how often a startup probe fails before that tells of more than a start.
@@ -37,30 +34,29 @@ const startTells = 3
 
 // startingTrouble is that of a container which has not started by its startup probe, whose threshold may be far: only what
 // shows that it will not, since one that takes its time is well.
-func (h *inquiry) startingTrouble(run *history.Run) (trouble, bool) {
-	spec := h.Spec(run.Container)
-	if run.Exit != nil || run.Kill != nil || spec == nil || spec.StartupProbe == nil {
-		return trouble{}, false
+func (h *inquiry) startingTrouble(run *history.Run) []trouble {
+	if run.Exit != nil || run.Kill != nil || h.spec(run.Container).StartupProbe == nil {
+		return nil
 	}
 	p := newProbing(h, run, fact.Startup, nil)
 	if len(p.failed) < startTells || len(p.before) > 0 {
-		return trouble{}, false
+		return nil
 	}
 	switch p.explain("").Cause {
 	case answer.CauseUnknown, answer.AppSlowStart, answer.AppNotListening, answer.None:
-		return trouble{}, false
+		return nil
 	}
 	since := p.failed[0].When()
-	text := fmt.Sprintf("container %s runs, and its startup probe has not succeeded for %s", run.Container, prose.Span(max(h.now.Sub(since), 0)))
-	return trouble{
-		answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: since, Last: h.now, Text: text},
+	text := fmt.Sprintf("container %s runs, and its startup probe has not succeeded for %s", run.Container, prose.Span(max(h.Now.Sub(since), 0)))
+	return []trouble{{
+		answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: since, Last: h.Now, Text: text},
 		func(id string) answer.Verdict {
 			v := p.explain(id)
 			v.SayThen(fmt.Sprintf("So container %s counts as not started, and gets no traffic.", run.Container))
 			_, v.LastWords = p.log()
 			return v
 		},
-	}, true
+	}}
 }
 
 // endsAgain says whether a run is one of a container that ends by itself again and again,
@@ -76,7 +72,7 @@ func (h *inquiry) endsAgain(name string, run *history.Run) bool {
 		return false
 	}
 	e := newEnding(h, before)
-	return !e.killed() && e.order() == unordered && e.lasted() > 0 && h.now.Sub(run.Started.When()) < max(10*time.Second, 2*e.lasted())
+	return !e.killed() && e.order() == unordered && e.lasted() > 0 && h.Now.Sub(run.Started.When()) < max(10*time.Second, 2*e.lasted())
 }
 
 func wasReady(run *history.Run) bool {
@@ -84,10 +80,9 @@ func wasReady(run *history.Run) bool {
 }
 
 // unreadySpell is the last time in which a run was not ready.
-func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
+func (h *inquiry) unreadySpell(run *history.Run, newest bool) []trouble {
 	var began, over, good *fact.Fact
-	for _, m := range run.Marks {
-		b := fact.Of[fact.Marked](m)
+	for m, b := range each[fact.Marked](run.Marks) {
 		switch {
 		case !b.Ready && (run.Exit == nil || m.ID < run.Exit.ID):
 			began, over = m, nil
@@ -100,7 +95,7 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
 	}
 	still := over == nil && newest && run.Exit == nil
 	if began == nil || over == nil && !still {
-		return trouble{}, false // most runs of many: no more is looked at of them
+		return nil // most runs of many: no more is looked at of them
 	}
 	kind := fact.Readiness
 	if good == nil && len(lastFailures(run, fact.Startup)) > 0 {
@@ -115,23 +110,23 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
 	}
 	p := newProbing(h, run, kind, decisive)
 	if !still && !(over != nil && countsAfterwards(began, over, run, p) && !passed(run, began, over)) {
-		return trouble{}, false
+		return nil
 	}
 	if still && p.mode == exitCode && h.onItsWay(run) {
-		return trouble{}, false // what matters is why the run before it ended
+		return nil // what matters is why the run before it ended
 	}
-	s := answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.now}
-	s.Text = fmt.Sprintf("container %s runs, and has not been ready for %s", run.Container, prose.Span(max(h.now.Sub(began.Seen), 0)))
+	s := answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.Now}
+	s.Text = fmt.Sprintf("container %s runs, and has not been ready for %s", run.Container, prose.Span(max(h.Now.Sub(began.Seen), 0)))
 	if over != nil {
 		s.Last, s.AtStart = over.Seen, newest && run.Exit == nil && h.onlyStarted(run, began)
 		s.Text = fmt.Sprintf("container %s was not ready for %s, until %s", run.Container, prose.Span(over.Seen.Sub(began.Seen)), over.Seen.Format(time.TimeOnly))
 	}
-	return trouble{s, func(id string) answer.Verdict { return h.explainUnready(p, began, id) }}, true
+	return []trouble{{s, func(id string) answer.Verdict { return h.explainUnready(p, began, id) }}}
 }
 
 // onlyStarted reports whether a run was never Ready before a time without readiness, in a pod that is Ready.
 func (h *inquiry) onlyStarted(run *history.Run, began *fact.Fact) bool {
-	status, known := h.Status(h.policy)
+	status, known := h.Status(h.Policy)
 	return known && readyNow(status) && !slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return m.ID < began.ID && fact.Of[fact.Marked](m).Ready })
 }
 
@@ -144,7 +139,7 @@ func (h *inquiry) onItsWay(run *history.Run) bool {
 			longest = max(longest, readyAfter(r))
 		}
 	}
-	return h.now.Sub(run.Started.When()) <= longest
+	return h.Now.Sub(run.Started.When()) <= longest
 }
 
 // failuresBetween are the failed attempts from one fact to another.
@@ -223,7 +218,7 @@ func (h *inquiry) comesUpAgain(p *probing, v answer.Verdict) answer.Verdict {
 	if before.Exit == nil || p.run.Started == nil || p.run.Exit != nil || p.mode != refused || wasReady(p.run) {
 		return v
 	}
-	if e := newEnding(h, before); e.killed() || h.now.Sub(p.run.Started.When()) > max(readyAgain, 2*readyAfter(before)) {
+	if e := newEnding(h, before); e.killed() || h.Now.Sub(p.run.Started.When()) > max(readyAgain, 2*readyAfter(before)) {
 		return v
 	}
 	crash := explainExit(h, before, v.Symptom)
@@ -231,7 +226,7 @@ func (h *inquiry) comesUpAgain(p *probing, v answer.Verdict) answer.Verdict {
 		return v
 	}
 	crash.Probe = p.kind
-	crash.SayThen(fmt.Sprintf("It was started again %s ago, and has not come up yet: so %s failed: %s.", prose.Span(max(h.now.Sub(p.run.Started.When()), 0)), p.what(), p.how()))
+	crash.SayThen(fmt.Sprintf("It was started again %s ago, and has not come up yet: so %s failed: %s.", prose.Span(max(h.Now.Sub(p.run.Started.When()), 0)), p.what(), p.how()))
 	crash.Chain = append(crash.Chain, append(links(p.run.Started), p.chain()...)...)
 	return crash
 }
@@ -258,14 +253,14 @@ func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 		return nil
 	}
 	since := ready.LastTransitionTime.Time
-	s := answer.Symptom{Kind: answer.NotReady, Count: 1, First: since, Last: h.now, Text: "the pod is not ready, and gets no traffic"}
+	s := answer.Symptom{Kind: answer.NotReady, Count: 1, First: since, Last: h.Now, Text: "the pod is not ready, and gets no traffic"}
 	moments := ready.Status == v1.ConditionTrue
 	if moments {
 		s.Text = "the pod is ready for moments only"
 	}
 	condition := h.ConditionFact(v1.PodReady)
 	if ready.Reason == "ReadinessGatesNotReady" {
-		return []trouble{{s, func(id string) answer.Verdict { v := h.gate(ready, condition); return v.verdict(id, "", nil) }}}
+		return []trouble{{s, func(id string) answer.Verdict { return h.gate(ready, condition).verdict(id, "", nil) }}}
 	}
 	var fine, guilty []string
 	for _, c := range status.ContainerStatuses {
@@ -281,7 +276,7 @@ func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 		}
 	}
 	toldAlready := slices.ContainsFunc(found, func(t trouble) bool { return t.Kind == answer.NotReady && slices.Contains(guilty, t.Container) })
-	if len(fine) == 0 || len(guilty) == 0 || toldAlready && h.asked == "" {
+	if len(fine) == 0 || len(guilty) == 0 || toldAlready && h.Container == "" {
 		return nil
 	}
 	return []trouble{{s, func(id string) answer.Verdict {
@@ -301,11 +296,10 @@ func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 				why := t.explain(id)
 				f.chain = append(f.chain, why.Chain...)
 				f.notes = append(f.notes, answer.Note{Cause: why.Cause, Text: why.Text, Facts: idsOf(why.Chain)})
-				f.fixes = append(f.fixes, why.Fixes...)
+				f.fix(why.Fixes...)
 			}
 		}
-		v := f.verdict(id, guilty[0], nil)
-		return v
+		return f.verdict(id, guilty[0], nil)
 	}}}
 }
 
@@ -325,7 +319,7 @@ func (h *inquiry) readyForAMoment(name string) bool {
 		return false
 	}
 	e := newEnding(h, before)
-	return !e.killed() && e.order() == unordered && e.lasted() > 0 && e.lasted() < aMoment && h.now.Sub(now.Started.When()) <= e.lasted()+time.Second
+	return !e.killed() && e.order() == unordered && e.lasted() > 0 && e.lasted() < aMoment && h.Now.Sub(now.Started.When()) <= e.lasted()+time.Second
 }
 
 func areFine(names []string) string {

@@ -24,12 +24,9 @@ func (h *inquiry) endBy(r *history.Run) (sameEnd, bool) {
 	if e := newEnding(h, r); !e.killed() {
 		return sameEnd{code: e.exit.ExitCode}, e.failed()
 	}
-	kind, reason := fact.Liveness, fact.Of[fact.Kill](r.Kill).Reason
-	switch reason {
-	case fact.KillLiveness:
-	case fact.KillStartup:
-		kind = fact.Startup
-	default:
+	reason := fact.Of[fact.Kill](r.Kill).Reason
+	kind, ok := probeOfKill[reason]
+	if !ok {
 		return sameEnd{}, false
 	}
 	return sameEnd{reason: reason, mode: newProbing(h, r, kind, r.Kill.Because).mode}, true

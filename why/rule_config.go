@@ -53,10 +53,10 @@ func changeIn(f *fact.Fact) (change, bool) {
 		if len(b.Keys) > 0 {
 			text += " (" + prose.Brief(strings.Join(b.Keys, ", "), 60) + ")"
 		}
-		return change{f, text + byWhom(b.By), b.Object, b.Name}, true
+		return change{f, text + inBrackets("", b.By), b.Object, b.Name}, true
 	case fact.SpecSeen:
 		if slices.ContainsFunc(b.Changed, func(path string) bool { return strings.HasPrefix(path, "spec") }) {
-			return change{f, fmt.Sprintf("the pod's own spec was changed (%s)", prose.Brief(strings.Join(b.Changed, ", "), 80)) + byWhom(b.By), "", ""}, true
+			return change{f, fmt.Sprintf("the pod's own spec was changed (%s)", prose.Brief(strings.Join(b.Changed, ", "), 80)) + inBrackets("", b.By), "", ""}, true
 		}
 	}
 	return change{}, false
@@ -126,7 +126,7 @@ func configThenExit(e ending) *finding {
 		notes: []answer.Note{{Cause: answer.AppExitError, Text: fmt.Sprintf("it ends by itself with exit code %d%s", e.exit.ExitCode, colon(e.exit.Message)), Facts: idsOf(e.chain())}},
 		text: fmt.Sprintf("Container %s ends with exit code %d since %s, %s before its first such end; it had run well until then.",
 			e.run.Container, e.exit.ExitCode, c.text, prose.Span(first.at.Sub(c.at.When()))),
-		fixes: append(e.h.changeFixes(c), e.h.logsFix(e.run)...),
+		fixes: append(e.h.changeFixes(c), e.h.logsFix(e.run)),
 	}
 }
 
@@ -157,14 +157,9 @@ func givenOther(r *history.Run, spec *v1.Container) (c change, ok, compared bool
 // and only one can be it.
 func takenFrom(c *v1.Container, variable string) (object, name string, ok bool) {
 	for _, e := range c.Env {
-		switch from := e.ValueFrom; {
-		case e.Name != variable:
-		case from != nil && from.ConfigMapKeyRef != nil:
-			return "ConfigMap", from.ConfigMapKeyRef.Name, true
-		case from != nil && from.SecretKeyRef != nil:
-			return "Secret", from.SecretKeyRef.Name, true
-		default:
-			return "", "", false
+		if e.Name == variable {
+			object, name, _ = takenByKey(e.ValueFrom)
+			return object, name, object != ""
 		}
 	}
 	for _, from := range c.EnvFrom {
@@ -174,10 +169,8 @@ func takenFrom(c *v1.Container, variable string) (object, name string, ok bool) 
 		if ok {
 			return "", "", false
 		}
-		if from.ConfigMapRef != nil {
-			object, name, ok = "ConfigMap", from.ConfigMapRef.Name, true
-		} else if from.SecretRef != nil {
-			object, name, ok = "Secret", from.SecretRef.Name, true
+		if kind, of := takenAsWhole(from); kind != "" {
+			object, name, ok = kind, of, true
 		}
 	}
 	return object, name, ok
@@ -215,7 +208,7 @@ func configThenNo(p *probing) *finding {
 		cause: answer.ConfigChanged, weight: strong, chain: append(p.chain(), link(c.at)),
 		notes: []answer.Note{{Cause: answer.AppUnhealthy, Text: "since then " + p.how(), Facts: idsOf(p.chain())}},
 		text:  fmt.Sprintf("%s fails since %s, %s before; it had been well for %s until then.", prose.Upper(p.what()), c.text, prose.Span(p.from.Sub(c.at.When())), prose.Span(c.at.When().Sub(good))),
-		fixes: append(p.h.changeFixes(c), p.h.logsFix(p.run)...),
+		fixes: append(p.h.changeFixes(c), p.h.logsFix(p.run)),
 	}
 }
 

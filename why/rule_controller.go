@@ -52,8 +52,7 @@ func (h *inquiry) rescaled(at *fact.Fact, set string) (r fact.Rescaled, down, up
 	var all []fact.Scaling
 	var said []*fact.Fact
 	var read time.Time
-	for _, f := range fact.All[fact.Said](h.Facts) {
-		b := fact.Of[fact.Said](f)
+	for f, b := range every[fact.Said](h.Facts) {
 		s, ok := fact.ScalingIn(b.Message, f.When())
 		if !ok || b.Reason != fact.ScaledSet {
 			continue
@@ -61,7 +60,7 @@ func (h *inquiry) rescaled(at *fact.Fact, set string) (r fact.Rescaled, down, up
 		all, said, read = append(all, s), append(said, f), f.Seen
 	}
 	if h.FromAPI {
-		read = h.now
+		read = h.Now
 	}
 	r, _ = d.Rescaled(all, set, read)
 	of := func(s *fact.Scaling) *fact.Fact {
@@ -91,8 +90,7 @@ func deploymentScaled(h *inquiry) *finding {
 	if r.Up != nil {
 		f.cause = answer.RolledOut
 		f.text = fmt.Sprintf("Deployment %s replaced the pod by one of another revision: it scaled up ReplicaSet %s, and %s down.", name, r.Up.Set, set)
-		f.fixes = []answer.Fix{h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", kubectl.Workload(h.Object)))}
-		return f
+		return f.fix(h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", kubectl.Workload(h.Object))))
 	}
 	f.cause = answer.ScaledDown
 	f.text = fmt.Sprintf("Deployment %s wanted fewer pods: it scaled ReplicaSet %s down%s, which deleted this one, and no other ReplicaSet of its came instead.", name, set, fromTo(r.Down))

@@ -21,13 +21,13 @@ func cpuTimeLimit(e ending) *finding {
 	if limit == 0 {
 		look, limit = e.otherCPUTime()
 	}
-	f := &finding{cause: answer.AppCrashSignal, weight: certain, chain: e.chain(look), fixes: e.h.logsFix(e.run)}
+	f := e.finds(answer.AppCrashSignal, certain, look).fix(e.h.logsFix(e.run))
 	how := "more CPU time than it may use (RLIMIT_CPU)"
 	if limit > 0 {
 		how = fmt.Sprintf("the %s of CPU time that it may use (RLIMIT_CPU)", prose.Span(limit))
 	}
 	f.text = fmt.Sprintf("The main process of container %s used up %s%s, so the kernel ended it with %s.", e.run.Container, how, e.after(), signalName(e.exit.Signal))
-	f.fixes = append([]answer.Fix{e.h.specFix("raise or drop the limit of CPU time (ulimit -t in the start script or image), or find out what the program computes")}, f.fixes...)
+	f.first(e.h.specFix("raise or drop the limit of CPU time (ulimit -t in the start script or image), or find out what the program computes"))
 	switch sender, _ := e.lastSignal(); {
 	case e.exit.Signal == sigxcpu:
 		return f

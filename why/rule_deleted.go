@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -118,7 +119,7 @@ const follows = 10 * time.Second
 func (h *inquiry) mayHaveBeenItsController() bool {
 	kind, _ := h.Controller()
 	request, _ := h.Requested()
-	return kind != "" && request == nil && !h.alone && h.heir() == nil && !h.byOther()
+	return kind != "" && request == nil && !h.Alone && h.heir() == nil && !h.byOther()
 }
 
 // missed is how long before a deletion its node may have been away to be the reason: the
@@ -139,10 +140,8 @@ func replacedByRevision(h *inquiry) *finding {
 		return nil
 	}
 	var newest *fact.Fact
-	for i := range h.Kin {
-		k := &h.Kin[i]
-		o := fact.Of[fact.SpecSeen](k).Object
-		if o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && revision(o) != revision(h.Object) && !k.Seen.Before(h.FirstSeen()) &&
+	for k, b := range every[fact.SpecSeen](h.Kin) {
+		if o := b.Object; o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && revision(o) != revision(h.Object) && !k.Seen.Before(h.FirstSeen()) &&
 			k.Seen.After(at.Seen.Add(-rolloutBefore)) && k.Seen.Before(at.Seen.Add(rolloutAfter)) {
 			newest = k
 		}
@@ -163,7 +162,7 @@ func notReplaced(h *inquiry) *finding {
 	kind, name := h.Controller()
 	request, _ := h.Requested()
 	word := h.ownWord()
-	settled := ok && (request != nil && h.Beside == "" || (request != nil || word != nil) && h.ofNone() || h.alone && h.now.Sub(at.Seen) >= replaces)
+	settled := ok && (request != nil && h.Beside == "" || (request != nil || word != nil) && h.ofNone() || h.Alone && h.Now.Sub(at.Seen) >= replaces)
 	if _, target := h.disruption(); !settled || target != nil || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.byOther() {
 		return nil
 	}
@@ -180,10 +179,8 @@ func (h *inquiry) heir() *fact.Fact {
 	if kind, _ := h.Controller(); !ok || kind == "" || kind == "Job" {
 		return nil
 	}
-	for i := range h.Kin {
-		k := &h.Kin[i]
-		o := fact.Of[fact.SpecSeen](k).Object
-		if o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && revision(o) == revision(h.Object) &&
+	for k, b := range every[fact.SpecSeen](h.Kin) {
+		if o := b.Object; o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && revision(o) == revision(h.Object) &&
 			k.Seen.After(at.Seen.Add(-time.Second)) && k.Seen.Before(at.Seen.Add(replaces+h.graceful())) && k.Seen.After(h.FirstSeen()) {
 			return k
 		}
@@ -204,10 +201,7 @@ func revision(pod *v1.Pod) string {
 	if pod == nil {
 		return ""
 	}
-	if hash := pod.Labels["pod-template-hash"]; hash != "" {
-		return hash
-	}
-	return pod.Labels["controller-revision-hash"]
+	return cmp.Or(pod.Labels["pod-template-hash"], pod.Labels["controller-revision-hash"])
 }
 
 func kinLink(f *fact.Fact) answer.Link {

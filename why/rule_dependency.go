@@ -170,20 +170,19 @@ func dependencySaid(e ending) *finding {
 	if !slices.ContainsFunc(steps, func(f answer.Fix) bool { return f.ID == answer.StepExplain }) {
 		steps = append(steps, e.h.whereTo(n.place)...)
 	}
-	f := &finding{
-		cause: answer.DependencyDown, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it %s: %s", e.run.Container, e.after(), e.exit.ExitCode, n.unmet("could not reach", "got"), gist(n.said)),
-		fixes: append(steps, append(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, "correct the address in its configuration, if it is the wrong one; or have it try again instead of ending"))...),
-	}
+	f := e.finds(answer.DependencyDown, strong).
+		says("Container %s ended%s with exit code %d because it %s: %s", e.run.Container, e.after(), e.exit.ExitCode, n.unmet("could not reach", "got"), gist(n.said)).
+		fix(steps...).
+		fix(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, "correct the address in its configuration, if it is the wrong one; or have it try again instead of ending"))
 	why, fix := e.h.notBegunYet(e.run.Container, n.place, n.said)
 	if why != "" {
 		f.text += "."
-		f.because, f.fixes = []string{why}, append([]answer.Fix{fix}, e.h.logsFix(e.run)...)
+		f.because, f.fixes = []string{why}, []answer.Fix{fix, e.h.logsFix(e.run)}
 	}
 	if why == "" && loopback(hostIn(n.place)) && e.h.soleContainer() {
 		f.text = strings.TrimSuffix(f.text, ".") + "."
 		f.because = append(f.because, fmt.Sprintf("%s is the pod itself, in which no other container runs.", prose.Upper(hostIn(n.place))))
-		f.fixes = append([]answer.Fix{e.h.elsewhere(e.run.Container, n.place)}, f.fixes...)
+		f.first(e.h.elsewhere(e.run.Container, n.place))
 	}
 	e.h.given(f, e.run.Container, n.said)
 	return f
@@ -216,15 +215,15 @@ func probeWaits(p *probing) *finding {
 	if !ok || len(p.before) > 0 || p.atWork(look) || p.up(look) {
 		return nil
 	}
-	f := &finding{cause: answer.DependencyDown, weight: strong, chain: p.chain(at)}
+	f := p.finds(answer.DependencyDown, strong, at)
 	n, how := p.waitsFor(at)
 	if how == "" {
 		return nil
 	}
 	f.text = fmt.Sprintf("Container %s has not come up, because it waits for %s. Until then it is idle and listens on no port, so %s is refused.", p.run.Container, how, p.what())
-	f.fixes = append(n.fixes(p.h), p.h.logsFix(p.run)...)
+	f.fixes = append(n.fixes(p.h), p.h.logsFix(p.run))
 	if p.kind != fact.Readiness {
-		f.fixes = append(f.fixes, p.h.specFix("give the wait an init container, or a startupProbe as long as it may take"))
+		f.fix(p.h.specFix("give the wait an init container, or a startupProbe as long as it may take"))
 	}
 	return f
 }
@@ -284,9 +283,9 @@ func probeAsksAnother(p *probing) *finding {
 	} else if what, _, failed := words.FailedBy(ev.Output); failed {
 		how = what
 	}
-	f := &finding{cause: answer.DependencyDown, weight: strong, chain: p.chain()}
-	f.text = fmt.Sprintf("%s asks %s, and not container %s itself: %s.", prose.Upper(p.what()), answer.MarkNeed(answer.Need{Place: host}), p.run.Container, how)
-	f.fixes = append(n.fixes(p.h), p.h.specFix("have the probe test the container itself: what others lack takes it out of service, or restarts it, for nothing"))
+	f := p.finds(answer.DependencyDown, strong).
+		says("%s asks %s, and not container %s itself: %s.", prose.Upper(p.what()), answer.MarkNeed(answer.Need{Place: host}), p.run.Container, how).
+		fix(n.fixes(p.h)...).fix(p.h.specFix("have the probe test the container itself: what others lack takes it out of service, or restarts it, for nothing"))
 	return f
 }
 

@@ -32,8 +32,7 @@ func crashSignal(e ending) *finding {
 	if n == sigabrt && e.said(knowledge.NoSpace.In) != "" {
 		return nil // it ended itself for want of room
 	}
-	f := &finding{cause: answer.AppCrashSignal, weight: certain, chain: e.chain(), fixes: e.h.logsFix(e.run)}
-	f.text = fmt.Sprintf("The main process of container %s crashed%s: it died of %s%s.", e.run.Container, e.after(), signalName(n), crashMeaning(n))
+	f := e.finds(answer.AppCrashSignal, certain).fix(e.h.logsFix(e.run)).says("The main process of container %s crashed%s: it died of %s%s.", e.run.Container, e.after(), signalName(n), crashMeaning(n))
 	if n == sigsys {
 		e.forbiddenCall(f)
 	}
@@ -77,7 +76,7 @@ func crashMeaning(n int32) string {
 // runtime's default profile lets such calls fail and kills nobody, so without one
 // the filter is the application's.
 func (e ending) forbiddenCall(f *finding) {
-	f.fixes = append([]answer.Fix{e.h.inspect("see which call it was, where the kernel keeps an audit", "dmesg | grep -E 'audit.*type=1326.*sig=31'   # on the node; ausyscall NUMBER names it")}, f.fixes...)
+	f.first(e.h.inspect("see which call it was, where the kernel keeps an audit", "dmesg | grep -E 'audit.*type=1326.*sig=31'   # on the node; ausyscall NUMBER names it"))
 	profile := e.h.seccompProfile(e.spec)
 	if profile == "" {
 		f.because = append(f.because, "The pod names no seccomp profile that kills, so the filter is one that the application set itself.")
@@ -85,7 +84,7 @@ func (e ending) forbiddenCall(f *finding) {
 	}
 	f.cause = answer.SecurityRefused
 	f.text = fmt.Sprintf("The seccomp profile of container %s (%s) forbids a system call that it made%s: the kernel ended it with SIGSYS.", e.run.Container, profile, e.after())
-	f.fixes = append(f.fixes, e.h.specFix("allow that call in the profile, or use RuntimeDefault"))
+	f.fix(e.h.specFix("allow that call in the profile, or use RuntimeDefault"))
 }
 
 // seccompProfile is the profile on the node that a container's spec, or else the pod's,
@@ -95,7 +94,7 @@ func (h *inquiry) seccompProfile(c *v1.Container) string {
 	if h.Object != nil && h.Object.Spec.SecurityContext != nil {
 		profile = h.Object.Spec.SecurityContext.SeccompProfile
 	}
-	if c != nil && c.SecurityContext != nil && c.SecurityContext.SeccompProfile != nil {
+	if c.SecurityContext != nil && c.SecurityContext.SeccompProfile != nil {
 		profile = c.SecurityContext.SeccompProfile
 	}
 	if profile == nil || profile.Type != v1.SeccompProfileTypeLocalhost || profile.LocalhostProfile == nil {
@@ -115,21 +114,19 @@ func commandNotRunnable(e ending) *finding {
 	}
 	what := map[int32]string{126: "found something that it cannot execute", 127: "did not find the command"}[code]
 	said := e.lastWord()
-	f := &finding{
-		cause: answer.AppStartFailed, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended at once with exit code %d: its shell %s%s.", e.run.Container, code, what, colon(prose.Brief(said, 100))),
-		fixes: append(e.h.logsFix(e.run), e.h.specFix("correct command and args, or use an image that has the program")),
-	}
+	f := e.finds(answer.AppStartFailed, strong).
+		says("Container %s ended at once with exit code %d: its shell %s%s.", e.run.Container, code, what, colon(prose.Brief(said, 100))).
+		fix(e.h.logsFix(e.run), e.h.specFix("correct command and args, or use an image that has the program"))
 	if i := words.LastOf(e.exit.LastLines, knowledge.NoCommand); i >= 0 {
 		said = e.exit.LastLines[i]
 		name := knowledge.NoCommand.Slots(said)["program"]
 		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its shell did not find %s: %s.", e.run.Container, code, name, quote(said, kept))
-		f.fixes = append([]answer.Fix{e.h.specFix(fmt.Sprintf("use an image that has %s, or take it out of what the container runs", name))}, e.h.logsFix(e.run)...)
+		f.fixes = []answer.Fix{e.h.specFix(fmt.Sprintf("use an image that has %s, or take it out of what the container runs", name)), e.h.logsFix(e.run)}
 		e.h.namedFile(f, e.run.Container, said)
 	}
 	if knowledge.NoInterpreter.In(said) {
 		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its script is there, and the interpreter that its first line names is not (or that line ends in CR LF): %s.", e.run.Container, code, quote(said, kept))
-		f.fixes = append(e.h.logsFix(e.run), e.h.specFix("name an interpreter in the script's first line that the image has (#!/bin/sh), save it with Unix line ends, or use an image that has the interpreter"))
+		f.fixes = []answer.Fix{e.h.logsFix(e.run), e.h.specFix("name an interpreter in the script's first line that the image has (#!/bin/sh), save it with Unix line ends, or use an image that has the interpreter")}
 	}
 	if knowledge.Libraries.In(e.lastWord()) {
 		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its program is there and cannot be loaded%s.", e.run.Container, code, colon(prose.Brief(e.lastWord(), 100)))
@@ -144,8 +141,7 @@ func ownExit(e ending) *finding {
 	if !e.failed() {
 		return nil
 	}
-	f := &finding{cause: answer.AppExitError, weight: fair, chain: e.chain(), fixes: e.h.logsFix(e.run)}
-	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d.", e.run.Container, e.after(), code)
+	f := e.finds(answer.AppExitError, fair).fix(e.h.logsFix(e.run)).says("The main process of container %s ended by itself%s with exit code %d.", e.run.Container, e.after(), code)
 	if e.lastWord() != "" {
 		f.because, f.advice = []string{e.quote()}, e.advice()
 	} else if f.because = []string{"the node did not ask it to."}; e.loggedNothing() {
@@ -183,7 +179,7 @@ func (e ending) quote() string {
 
 // raisedAt is where in its own code a process says that happened for which it ends.
 func (e ending) raisedAt() logline.Spot {
-	if e.h.causes {
+	if e.h.Causes {
 		return logline.Spot{}
 	}
 	if strings.TrimSpace(e.exit.Message) != "" {
@@ -226,10 +222,10 @@ var (
 // unless its spec says so.
 func (e ending) orInput() string {
 	c := e.spec
-	if c == nil || c.Stdin {
+	if c.Name == "" || c.Stdin {
 		return ""
 	}
-	argv := append(slices.Clone(c.Command), c.Args...)
+	argv := slices.Concat(c.Command, c.Args)
 	interprets := len(argv) == 1 && slices.Contains(terminals, path.Base(argv[0])) || len(argv) == 0 && len(e.exit.LastLines) == 0 && e.lasted() < quickly
 	if interprets || slices.ContainsFunc(e.exit.LastLines, readsInput.MatchString) {
 		return "; where it only waits for input, which a container has none of: give it a program to run (command, args), or stdin: true and tty: true"
@@ -242,12 +238,12 @@ func ownSuccess(e ending) *finding {
 	if e.exit.ExitCode != 0 || e.exit.Vanished {
 		return nil
 	}
-	f := &finding{cause: answer.AppExitSuccess, weight: strong, chain: e.chain()}
+	f := e.finds(answer.AppExitSuccess, strong)
 	if sender, _ := e.lastSignal(); sender != nil {
 		return nil // it ended on that
 	}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code 0, as if its work were done.", e.run.Container, e.after())
-	f.fixes = e.h.logsFix(e.run)
+	f.fixes = []answer.Fix{e.h.logsFix(e.run)}
 	if e.h.FromAPI && (!e.soEachTime() || e.unread()) {
 		return f.possibly() // who is sent a signal may end so, too
 	}
@@ -269,7 +265,7 @@ func ownSuccess(e ending) *finding {
 			return f
 		}
 		f.then = []string{"Under restartPolicy Always it is started again."}
-		f.fixes = append(f.fixes, e.h.specFix("if it is meant to end, run it as a Job (restartPolicy OnFailure); if not, keep its main process in the foreground"+e.orInput()))
+		f.fix(e.h.specFix("if it is meant to end, run it as a Job (restartPolicy OnFailure); if not, keep its main process in the foreground" + e.orInput()))
 	}
 	return f
 }

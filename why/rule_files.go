@@ -19,9 +19,9 @@ func filesSaid(e ending) *finding {
 	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}
-	f := &finding{cause: answer.AppExitError, weight: strong, chain: e.chain()}
+	f := e.finds(answer.AppExitError, strong)
 	why := "it may have no more files and connections open (RLIMIT_NOFILE)"
-	f.fixes = append(e.h.logsFix(e.run), e.h.filesFix(nil))
+	f.fixes = []answer.Fix{e.h.logsFix(e.run), e.h.filesFix(nil)}
 	if knowledge.Inotify.In(said) {
 		why = "the node lets its user watch files no more often (fs.inotify.max_user_instances, counted over all containers of that user)"
 		f.fixes = []answer.Fix{kubectl.OnNode("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_instances")}
@@ -55,7 +55,7 @@ func probeFilesLimit(p *probing) *finding {
 	}
 	said = words.Told(said)
 	f.text = fmt.Sprintf("Container %s may have no more files and connections open (RLIMIT_NOFILE)%s, so %s fails%s.", p.run.Container, p.filesWords(full), p.what(), colon(prose.Brief(said, kept)))
-	f.fixes = append(p.h.logsFix(p.run), p.h.filesFix(full))
+	f.fixes = []answer.Fix{p.h.logsFix(p.run), p.h.filesFix(full)}
 	if said != "" {
 		f.weight = strong
 	}
@@ -65,8 +65,7 @@ func probeFilesLimit(p *probing) *finding {
 	}
 	f.chain = p.chain(at)
 	f.fixes[0] = kubectl.OnNode("see what it has open", shell.Linef("ls -l /proc/%d/fd", full.PID))
-	here, _ := p.listeners(look)
-	waits := slices.ContainsFunc(here, func(l fact.Listener) bool { return l.Backlog > 0 })
+	waits := slices.ContainsFunc(p.here(look), func(l fact.Listener) bool { return l.Backlog > 0 })
 	if said != "" || waits && f.cause != answer.AppUnhealthy {
 		f.weight = certain
 	}

@@ -1,7 +1,6 @@
 package why
 
 import (
-	"fmt"
 	"slices"
 
 	"whylet.dev/whylet/fact"
@@ -15,8 +14,7 @@ func (e ending) handedOn() (*fact.Fact, fact.ProcessEnded) {
 	if e.by() != itself {
 		return nil, fact.ProcessEnded{}
 	}
-	for _, f := range slices.Backward(e.run.Ended) {
-		b := fact.Of[fact.ProcessEnded](f)
+	for f, b := range newest[fact.ProcessEnded](e.run.Ended) {
 		if !b.Main && b.Signal != 0 && e.exit.ExitCode == 128+b.Signal && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
 			return f, b
 		}
@@ -53,11 +51,10 @@ func childCrashHandedOn(e ending) *finding {
 	if !slices.Contains(fact.Faults, b.Signal) {
 		return nil
 	}
-	return &finding{
-		cause: answer.AppCrashSignal, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run),
-		text: fmt.Sprintf("A child process of container %s%s crashed%s: it died of %s%s. The main process was not hit: it handed on exit code %d.",
-			e.run.Container, inBrackets("", process(b.Command, b.PID)), e.after(), signalName(b.Signal), crashMeaning(b.Signal), e.exit.ExitCode),
-	}
+	return e.finds(answer.AppCrashSignal, certain, at).
+		says("A child process of container %s%s crashed%s: it died of %s%s. The main process was not hit: it handed on exit code %d.",
+			e.run.Container, inBrackets("", process(b.Command, b.PID)), e.after(), signalName(b.Signal), crashMeaning(b.Signal), e.exit.ExitCode).
+		fix(e.h.logsFix(e.run))
 }
 
 // crashToldByShell: nobody saw the child end, and the shell that waited for it says how it did.
@@ -66,11 +63,10 @@ func (e ending) crashToldByShell() *finding {
 	if e.by() != itself || !slices.ContainsFunc(e.exit.LastLines, func(line string) bool { return words.DiedOf(line) == n }) {
 		return nil
 	}
-	f := &finding{
-		cause: answer.AppCrashSignal, weight: strong, chain: e.chain(), fixes: e.h.logsFix(e.run),
-		text: fmt.Sprintf("A child process of container %s crashed%s: its shell says that it died of %s%s, and handed on exit code %d.",
-			e.run.Container, e.after(), signalName(n), crashMeaning(n), e.exit.ExitCode),
-	}
+	f := e.finds(answer.AppCrashSignal, strong).
+		says("A child process of container %s crashed%s: its shell says that it died of %s%s, and handed on exit code %d.",
+			e.run.Container, e.after(), signalName(n), crashMeaning(n), e.exit.ExitCode).
+		fix(e.h.logsFix(e.run))
 	if heap := heapSaid(e); heap != nil { // why it ended itself
 		f.text, f.fixes = heap.text, heap.fixes
 	}
@@ -82,16 +78,14 @@ func childKillHandedOn(e ending) *finding {
 	if at == nil {
 		return nil
 	}
-	for _, f := range e.run.Signals {
-		s := fact.Of[fact.Signalled](f)
+	for f, s := range each[fact.Signalled](e.run.Signals) {
 		if s.PID != b.PID || s.Signal != b.Signal || s.Origin != fact.FromHost && s.Origin != fact.FromContainer || e.h.ItsOwn(s, e.run.Container) {
 			continue
 		}
-		return &finding{
-			cause: answer.KilledByOther, weight: certain, chain: e.chain(f, at), fixes: e.h.logsFix(e.run),
-			text: fmt.Sprintf("%s sent %s to a child process of container %s%s; the main process handed on its exit code %d.",
-				prose.Upper(senderWords(s)), signalName(s.Signal), e.run.Container, inBrackets("", process(b.Command, b.PID)), e.exit.ExitCode),
-		}
+		return e.finds(answer.KilledByOther, certain, f, at).
+			says("%s sent %s to a child process of container %s%s; the main process handed on its exit code %d.",
+				prose.Upper(senderWords(s)), signalName(s.Signal), e.run.Container, inBrackets("", process(b.Command, b.PID)), e.exit.ExitCode).
+			fix(e.h.logsFix(e.run))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func heapSaid(e ending) *finding {
 	if said == "" {
 		return nil
 	}
-	f := &finding{cause: answer.AppExitError, weight: strong, chain: e.chain(), fixes: e.h.logsFix(e.run)}
+	f := e.finds(answer.AppExitError, strong).fix(e.h.logsFix(e.run))
 	how := fmt.Sprintf("with exit code %d", e.exit.ExitCode)
 	if e.exit.Signal != 0 {
 		f.cause, f.weight, how = answer.AppCrashSignal, certain, "by "+signalName(e.exit.Signal)
@@ -35,8 +35,7 @@ func heapSaid(e ending) *finding {
 	}
 	said = e.reasonFor(said)
 	f.text = fmt.Sprintf("Container %s ended%s %s because its program could get no more memory. The kernel killed nothing: there was no OOM kill at the container's limit. It said: %s.", e.run.Container, e.after(), how, quote(said, quotedHint))
-	f.fixes = append(f.fixes, e.h.specFix(e.moreMemory(said)))
-	return f
+	return f.fix(e.h.specFix(e.moreMemory(said)))
 }
 
 // quotedHint is how much is quoted of words that may have advice in them.

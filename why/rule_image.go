@@ -73,7 +73,7 @@ func (c notStarted) image(cause answer.Cause, w weight, certainty answer.Certain
 	f.text = fmt.Sprintf("The image %s of container %s %s.", failed.Image, c.run.Container, what)
 	if failed.OnNode {
 		f.because = []string{"The node has that image, and starts nothing of it because imagePullPolicy Always (which is what a tag latest, or none, stands for) asks the registry each time."}
-		f.fixes = append([]answer.Fix{c.h.specFix("set imagePullPolicy to IfNotPresent, to use the image that is on the node")}, f.fixes...)
+		f.first(c.h.specFix("set imagePullPolicy to IfNotPresent, to use the image that is on the node"))
 	}
 	return f
 }

@@ -21,7 +21,7 @@ func killedFromOutside(e ending) *finding {
 	if !slices.Contains(kills, n) || e.exit.MainOOMKilled || e.exit.Vanished || !seen && e.exit.StatusKnown {
 		return nil
 	}
-	f := &finding{cause: answer.KilledByOther, weight: weak, chain: e.chain()}
+	f := e.finds(answer.KilledByOther, weak)
 	if n == sigkill && (!e.exit.OOMKnown || e.exit.OOMKills > 0 || !e.exit.ByKernel && e.oomLately()) {
 		return f // the OOM killer is not out of the question
 	}
@@ -30,7 +30,7 @@ func killedFromOutside(e ending) *finding {
 		return f
 	}
 	f.text = fmt.Sprintf("Container %s was ended%s with %s by something other than the node: the node ordered no kill, and no OOM kill was seen in it then.", e.run.Container, e.after(), signalName(n))
-	f.fixes = append(e.h.logsFix(e.run), e.h.inspect("look for who did it on the node", "journalctl --since -1h | grep -iE 'kill|oom'"))
+	f.fixes = []answer.Fix{e.h.logsFix(e.run), e.h.inspect("look for who did it on the node", "journalctl --since -1h | grep -iE 'kill|oom'")}
 	sender, _ := e.lastSignal()
 	switch {
 	case n == sigkill && sender == nil && e.endedByCPUTime():
@@ -63,9 +63,7 @@ func vanished(e ending) *finding {
 	if e.order() != unordered {
 		return nil // whoever decides here removes what has ended
 	}
-	return &finding{
-		cause: answer.RemovedByOther, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s was removed from the container runtime by something other than the node; how it ended is not known.", e.run.Container),
-		fixes: []answer.Fix{e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h")},
-	}
+	return e.finds(answer.RemovedByOther, strong).
+		says("Container %s was removed from the container runtime by something other than the node; how it ended is not known.", e.run.Container).
+		fix(e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h"))
 }

@@ -17,13 +17,13 @@ import (
 // mayNotWrite names the volumes that the spec does not let the container write to, where
 // that is what it complains of.
 func (e ending) mayNotWrite(f *finding) {
-	if e.spec == nil || e.said(knowledge.ReadOnly.In) == "" {
+	if e.said(knowledge.ReadOnly.In) == "" {
 		return
 	}
 	for _, m := range e.spec.VolumeMounts {
 		if m.ReadOnly {
 			f.because = append(f.because, fmt.Sprintf("Its volume %s (at %s) is mounted readOnly.", m.Name, m.MountPath))
-			f.fixes = append(f.fixes, e.h.specFix(fmt.Sprintf("mount volume %s without readOnly, or have it write elsewhere", m.Name)))
+			f.fix(e.h.specFix(fmt.Sprintf("mount volume %s without readOnly, or have it write elsewhere", m.Name)))
 		}
 	}
 }
@@ -34,10 +34,7 @@ var passedOn = regexp.MustCompile(`(?i)\bfastcgi\b|\bupstream\b|\bsaid into std`
 // lostSetting adds to a finding whose words miss a variable that the spec has it, where it does: for
 // the container that says so, or, where it passes on what another says, for any.
 func (h *inquiry) lostSetting(f *finding, container, said string) bool {
-	if h.Object == nil {
-		return false
-	}
-	for _, c := range h.Object.Spec.Containers {
+	for _, c := range h.podSpec().Containers {
 		if c.Name != container && !passedOn.MatchString(said) {
 			continue
 		}
@@ -57,7 +54,7 @@ func (h *inquiry) lostSetting(f *finding, container, said string) bool {
 }
 
 // meaning is the message of the knowledge base that explains words best.
-func (h *inquiry) meaning(said string) (knowledge.Hit, bool) { return h.knowledge.Meaning(said) }
+func (h *inquiry) meaning(said string) (knowledge.Hit, bool) { return h.Knowledge.Meaning(said) }
 
 // meant adds the meaning of a container's words to a finding that quotes them, and what to do about it. It changes no
 // cause: the process ended, or says no, because of them by itself.
@@ -84,11 +81,11 @@ func (e ending) meant(f *finding, said string) {
 	}
 	code := e.exit.ExitCode
 	switch {
-	case words.NodeCodes[code] != "" && (e.mainCommand() == "node" || e.spec != nil && len(e.spec.Command) > 0 && path.Base(e.spec.Command[0]) == "node"):
+	case words.NodeCodes[code] != "" && (e.mainCommand() == "node" || len(e.spec.Command) > 0 && path.Base(e.spec.Command[0]) == "node"):
 		f.because = append(f.because, prose.Upper("exit code "+words.NodeCodes[code])+".")
 	case words.ShellCodes[code] != "":
 		f.because = append(f.because, prose.Upper("exit code "+words.ShellCodes[code])+".")
-		f.fixes = append([]answer.Fix{e.h.specFix("correct the command in its start script, or use an image that has it")}, f.fixes...)
+		f.first(e.h.specFix("correct the command in its start script, or use an image that has it"))
 	case code > 128 && fact.SignalNames[code-128] != "" && e.exit.StatusKnown:
 		f.because = append(f.because, fmt.Sprintf("By a shell's convention that stands for a child that died of %s; the main process itself died of no signal, by the kernel's word.", signalName(code-128)))
 	}

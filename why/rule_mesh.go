@@ -177,15 +177,14 @@ func probeNotRewritten(p *probing) *finding {
 	if mesh.PastSidecar(p.mesh.Current) || p.mode != broken && p.mode != mismatch && p.mode != unclear && p.mode != notServing && p.mode != silent {
 		return nil
 	}
-	return &finding{
-		cause: answer.MeshNotRewritten, weight: certain, chain: p.chain(),
-		text: fmt.Sprintf("The probe of container %s (%s) is not rewritten: it goes through the sidecar %s, which demands mutual TLS, and the node has no identity in the mesh.",
-			p.run.Container, p.mesh, mesh.SidecarOf(in)),
-		fixes: []answer.Fix{
-			p.h.inspect("go through the checks of the mesh", string(shell.Linef("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace))),
-			{Text: "create the pod again while the mesh's webhook runs, and without an annotation that turns rewriting off", Risk: answer.Restarts},
-		},
-	}
+	return p.finds(answer.MeshNotRewritten, certain).
+		says("The probe of container %s (%s) is not rewritten: it goes through the sidecar %s, which demands mutual TLS, and the node has no identity in the mesh.",
+			p.run.Container, p.mesh, mesh.SidecarOf(in)).
+		fix(p.h.meshCheck(), answer.Fix{Text: "create the pod again while the mesh's webhook runs, and without an annotation that turns rewriting off", Risk: answer.Restarts})
+}
+
+func (h *inquiry) meshCheck() answer.Fix {
+	return h.inspect("go through the checks of the mesh", string(shell.Linef("whylet mesh check pod/%s -n %s", h.Pod.Name, h.Pod.Namespace)))
 }
 
 // probeNoSidecar: the sidecar through which the probe goes gives no answer.
@@ -197,7 +196,7 @@ func probeNoSidecar(p *probing) *finding {
 	if get := p.mesh.Current.HTTPGet; get != nil && get.Port.IntVal == mesh.HealthcheckPort && p.h.Spec(mesh.HealthcheckName) != nil {
 		name = mesh.HealthcheckName
 	}
-	f := &finding{cause: answer.MeshSidecarNotReady, weight: strong, chain: p.chain()}
+	f := p.finds(answer.MeshSidecarNotReady, strong)
 	state, facts := p.h.stateOf(name, p)
 	if len(facts) > 0 {
 		f.weight = certain
@@ -211,7 +210,7 @@ func probeNoSidecar(p *probing) *finding {
 		p.run.Container, p.mesh, name, cmp.Or(state, "does not answer on its port"))
 	f.fixes = []answer.Fix{
 		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s%s", p.h.Pod.Name, name, previous(facts))),
-		p.h.inspect("go through the checks of the mesh", string(shell.Linef("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace))),
+		p.h.meshCheck(),
 	}
 	return f
 }
@@ -264,7 +263,7 @@ func probeSidecarSaid(p *probing) *finding {
 		cause: answer.MeshSidecarAnswered, weight: certain, certainty: answer.Recorded, chain: p.chain(),
 		text: fmt.Sprintf("The answer %d was not the application's: the sidecar %s answered the probe of container %s (%s) itself%s.",
 			ev.Status, mesh.SidecarOf(p.mesh.Mesh), p.run.Container, p.mesh, saying(ev.Output)),
-		fixes: []answer.Fix{p.h.inspect("go through the checks of the mesh", string(shell.Linef("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace)))},
+		fixes: []answer.Fix{p.h.meshCheck()},
 	}
 }
 

@@ -99,7 +99,7 @@ func (e ending) oomPerhapsMain() *finding {
 // handsOn says whether a container's main process is one that ends with the exit code of a
 // child, by its command.
 func handsOn(c *v1.Container) bool {
-	if c == nil || len(c.Command) == 0 {
+	if len(c.Command) == 0 {
 		return false
 	}
 	name := path.Base(c.Command[0])
@@ -243,7 +243,7 @@ func (e ending) oom(record *fact.Fact) *finding {
 		f.fixes = e.h.endsWhatItStarts(left.container, left.kind, time.Second*time.Duration(max(1, fact.ProbeOf(e.spec, left.kind).TimeoutSeconds)))
 	}
 	if f.cause == answer.MemoryLimit || f.cause == answer.MemoryLimitChild {
-		f.fixes = append(f.fixes, e.h.memoryFixes(e.run, o)...)
+		f.fix(e.h.memoryFixes(e.run, o)...)
 	}
 	return f
 }
@@ -292,7 +292,7 @@ func (h *inquiry) blameOOM(f *finding, run *history.Run, record *fact.Fact) {
 		if h.LimitRanged(container) {
 			f.because = []string{"its manifest does not ask for that limit: a LimitRange of the namespace sets it."}
 		}
-		if words := heapWords(h.Spec(container), o.Limit); words != "" {
+		if words := heapWords(h.spec(container), o.Limit); words != "" {
 			f.because = append(f.because, words)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
@@ -46,16 +47,14 @@ func probeSidecarAnswered(p *probing) *finding {
 	if proxy == "" || !p.h.isSidecar(strings.TrimPrefix(proxy, "container ")) && p.complainsNow() {
 		return nil
 	}
-	f := &finding{
-		cause: answer.MeshSidecarAnswered, weight: strong, chain: p.chain(),
-		text:  fmt.Sprintf("The answer %d was not the application's: %s answers on port %d (%s), in place of container %s.", ev.Status, proxy, p.port(), how, p.run.Container),
-		fixes: p.h.logsFix(p.run),
-	}
+	f := p.finds(answer.MeshSidecarAnswered, strong).
+		says("The answer %d was not the application's: %s answers on port %d (%s), in place of container %s.", ev.Status, proxy, p.port(), how, p.run.Container).
+		fix(p.h.logsFix(p.run))
 	if name := strings.TrimPrefix(proxy, "container "); name != proxy { // it is the one that says no
 		f.fixes = []answer.Fix{p.h.inspect("read what container "+name+" says", p.h.kubectl("logs %s -c %s --tail=20", p.h.Pod.Name, name))}
 	}
-	if c := p.h.Spec(p.run.Container); c != nil && len(c.Ports) > 0 {
-		f.fixes = append([]answer.Fix{p.h.inside("ask the application itself", p.run.Container, shell.Linef("wget -S -O- http://127.0.0.1:%d/", c.Ports[0].ContainerPort))}, f.fixes...)
+	if len(p.of.Ports) > 0 {
+		f.first(p.h.inside("ask the application itself", p.run.Container, shell.Linef("wget -S -O- http://127.0.0.1:%d/", p.of.Ports[0].ContainerPort)))
 	}
 	at, look, ok := p.look()
 	if ok && p.appSilent(look) {
@@ -73,8 +72,7 @@ func probeSidecarAnswered(p *probing) *finding {
 // that is known.
 func (p *probing) otherListener() (container, how string) {
 	if _, look, ok := p.look(); ok {
-		here, _ := p.listeners(look)
-		for _, l := range here {
+		for _, l := range p.here(look) {
 			switch owner := p.h.Owner(l.PID); {
 			case owner == p.run.Container:
 				return "", ""
@@ -85,7 +83,7 @@ func (p *probing) otherListener() (container, how string) {
 			}
 		}
 	}
-	if p.asksAnother() || p.h.Object == nil || p.of == nil || declares(p.of, p.port()) {
+	if p.asksAnother() || p.h.Object == nil || p.of.Name == "" || declares(p.of, p.port()) {
 		return "", ""
 	}
 	for i := range p.h.Object.Spec.Containers {
@@ -100,7 +98,7 @@ func (p *probing) otherListener() (container, how string) {
 // appSilent says whether the look shows that the container declares ports, and
 // nothing listens on any of them.
 func (p *probing) appSilent(look fact.Looked) bool {
-	return p.of != nil && len(p.of.Ports) > 0 &&
+	return len(p.of.Ports) > 0 &&
 		!slices.ContainsFunc(p.of.Ports, func(c v1.ContainerPort) bool {
 			return len(listenersAt(look.Listeners, fmt.Sprint(c.ContainerPort))) > 0
 		})

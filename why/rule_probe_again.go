@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -17,21 +18,20 @@ func (p *probing) again() (came, silent *fact.Fact) {
 	if p.asksAnother() {
 		return nil, nil
 	}
-	for _, f := range slices.Backward(p.run.Again) {
-		b := fact.Of[fact.AskedAgain](f)
+	for f, b := range newest[fact.AskedAgain](p.run.Again) {
 		if b.Probe != p.kind || b.Cut || b.Unfiltered || !p.about(f) {
 			continue
 		}
 		if sidecarsWord(b.Evidence) {
 			if b.Took >= b.Patience*9/10 { // it waited as long as it was asked to
-				silent = newer(silent, f)
+				silent = cmp.Or(silent, f)
 			}
 			continue
 		}
 		if answerCame(b) {
-			came = newer(came, f)
+			came = cmp.Or(came, f)
 		} else if b.Evidence != nil && b.Evidence.Timeout {
-			silent = newer(silent, f)
+			silent = cmp.Or(silent, f)
 		}
 	}
 	return came, silent
@@ -74,13 +74,6 @@ func (p *probing) about(f *fact.Fact) bool {
 	return !f.Seen.Before(p.from.Add(-againLasts)) && !f.When().After(p.until.Add(p.period()))
 }
 
-func newer(a, b *fact.Fact) *fact.Fact {
-	if a == nil {
-		return b
-	}
-	return a
-}
-
 // answerCame says whether the application answered, well or not.
 func answerCame(b fact.AskedAgain) bool {
 	return !b.Cut && (b.Verdict == fact.Success || b.Verdict == fact.Warning || b.Evidence != nil && b.Evidence.Status > 0)
@@ -89,12 +82,12 @@ func answerCame(b fact.AskedAgain) bool {
 // probeAnswersAfterTimeout: the answer comes, only later than the probe waits.
 func probeAnswersAfterTimeout(p *probing) *finding {
 	at, _ := p.again()
-	at = newer(at, p.endsElsewhen())
+	at = cmp.Or(at, p.endsElsewhen())
 	if p.mode != silent && p.mode != commandLate || at == nil {
 		return nil
 	}
 	b := fact.Of[fact.AskedAgain](at)
-	f := &finding{cause: answer.ProbeTimeoutTooShort, weight: strong, chain: p.chain(at)}
+	f := p.finds(answer.ProbeTimeoutTooShort, strong, at)
 	f.fixes = []answer.Fix{
 		p.h.inside("see what makes it slow", p.run.Container, "top -b -n 1"),
 		p.h.specFix(fmt.Sprintf("if answers may take that long, raise %s of container %s from %d to %d", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()), prose.Seconds(b.Took)+1)),
@@ -134,7 +127,7 @@ func probeNeverAnswers(p *probing) *finding {
 		return nil
 	}
 	b := fact.Of[fact.AskedAgain](at)
-	f := &finding{cause: answer.AppHang, weight: strong, chain: p.chain(at)}
+	f := p.finds(answer.AppHang, strong, at)
 	seen, look, ok := p.look()
 	if !ok {
 		f.weight, f.text = weak, "no answer came, not even to a request with more time"
@@ -151,6 +144,6 @@ func probeNeverAnswers(p *probing) *finding {
 	}
 	f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and answers nothing, not even within %s%s.", p.run.Container, p.what(), prose.Span(b.Patience), idle)
 	p.complains(f)
-	f.fixes = append([]answer.Fix{p.h.inside("see what each of its threads waits for", p.run.Container, kubectl.Threads)}, p.h.logsFix(p.run)...)
+	f.fixes = []answer.Fix{p.h.inside("see what each of its threads waits for", p.run.Container, kubectl.Threads), p.h.logsFix(p.run)}
 	return f
 }

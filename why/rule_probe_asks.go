@@ -32,19 +32,15 @@ func probeCommandLacks(p *probing) *finding {
 		return nil
 	}
 	if strings.Contains(p.command(), "$("+name+")") {
-		return &finding{
-			cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-			text: fmt.Sprintf("The command of the %s probe has $(%[2]s), which Kubernetes leaves as it is, as the env of the container has no such variable: its shell takes %[2]s for a program (%[3]s). That says nothing of the application.",
-				kindWord(p.kind), name, quote(words.Told(p.last.Evidence.Output), kept)),
-			fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("put %s into the container's env, or write $%[1]s in place of $(%[1]s) in %[2]sProbe.exec.command, if its image or its envFrom sets it; or probe with httpGet or tcpSocket, which ask the pod's address", name, kindWord(p.kind)))},
-		}
+		return p.finds(answer.ProbeCommandFailed, strong).
+			says("The command of the %s probe has $(%[2]s), which Kubernetes leaves as it is, as the env of the container has no such variable: its shell takes %[2]s for a program (%[3]s). That says nothing of the application.",
+				kindWord(p.kind), name, quote(words.Told(p.last.Evidence.Output), kept)).
+			fix(p.h.specFix(fmt.Sprintf("put %s into the container's env, or write $%[1]s in place of $(%[1]s) in %[2]sProbe.exec.command, if its image or its envFrom sets it; or probe with httpGet or tcpSocket, which ask the pod's address", name, kindWord(p.kind))))
 	}
-	return &finding{
-		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-		text: fmt.Sprintf("The command of the %s probe (%s) cannot do its work in container %s: its shell does not find %s (%s), which says nothing of the application.",
-			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, name, quote(words.Told(p.last.Evidence.Output), kept)),
-		fixes: []answer.Fix{p.h.inside("see what the image has", p.run.Container, "ls /bin /usr/bin"), p.h.specFix(fmt.Sprintf("correct %s in %sProbe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image", name, kindWord(p.kind)))},
-	}
+	return p.finds(answer.ProbeCommandFailed, strong).
+		says("The command of the %s probe (%s) cannot do its work in container %s: its shell does not find %s (%s), which says nothing of the application.",
+			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, name, quote(words.Told(p.last.Evidence.Output), kept)).
+		fix(p.h.inside("see what the image has", p.run.Container, "ls /bin /usr/bin"), p.h.specFix(fmt.Sprintf("correct %s in %sProbe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image", name, kindWord(p.kind))))
 }
 
 // probeCommandFails: the command runs, and ends for an error of its own, of which the
@@ -60,27 +56,19 @@ func probeCommandFails(p *probing) *finding {
 	if !knowledge.ToolFails.In(output) {
 		return nil
 	}
-	f := &finding{
-		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-		text:  fmt.Sprintf("The command of %s fails itself, before it asks anything, which says nothing of the application: %s.", p.what(), quote(words.Told(output), kept)),
-		fixes: []answer.Fix{p.byHand("run it by hand")},
-	}
-	f.fixes = append(f.fixes, p.h.withoutFixes(p.of, output)...)
-	f.fixes = append(f.fixes, p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image"))
-	return f
+	f := p.finds(answer.ProbeCommandFailed, strong).
+		says("The command of %s fails itself, before it asks anything, which says nothing of the application: %s.", p.what(), quote(words.Told(output), kept)).
+		fix(p.byHand("run it by hand"))
+	f.fix(p.h.withoutFixes(p.of, output)...)
+	return f.fix(p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image"))
 }
 
 // notRunnable: the kernel refused the command when the runtime's own process had already been started in its
 // place (runc ends with 255 then), for want of what runs it.
 func (p *probing) notRunnable(said string) *finding {
-	return &finding{
-		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-		text: fmt.Sprintf("The command of %s is there and cannot be run, because what runs it is missing in the image: the interpreter that a script names in its first line, or a program's loader. The runtime says: %s.", p.what(), quote(said, kept)),
-		fixes: []answer.Fix{
-			p.h.specFix("name another program for the probe (of a wrapper script, the program that it would run), or use an image that has the interpreter; httpGet, tcpSocket and grpc need none"),
-			p.h.inside("see its first line", p.run.Container, shell.Linef("head -n 1 %s", strings.TrimSuffix(strings.Fields(said)[1], ":"))),
-		},
-	}
+	return p.finds(answer.ProbeCommandFailed, strong).
+		says("The command of %s is there and cannot be run, because what runs it is missing in the image: the interpreter that a script names in its first line, or a program's loader. The runtime says: %s.", p.what(), quote(said, kept)).
+		fix(p.h.specFix("name another program for the probe (of a wrapper script, the program that it would run), or use an image that has the interpreter; httpGet, tcpSocket and grpc need none"), p.h.inside("see its first line", p.run.Container, shell.Linef("head -n 1 %s", strings.TrimSuffix(strings.Fields(said)[1], ":"))))
 }
 
 // readsDollars are programs, beside shells, whose arguments give $NAME a meaning of its own.
@@ -91,11 +79,11 @@ var shellVariable = regexp.MustCompile(`\$\{?[A-Za-z_][A-Za-z0-9_]*\}?`)
 
 // probeCommandVariable: nobody puts a variable's value into a command that runs without a shell.
 func probeCommandVariable(p *probing) *finding {
-	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || p.spec == nil || p.spec.Exec == nil {
+	if p.mode != exitCode || p.worked() || p.last.Evidence == nil {
 		return nil
 	}
 	name := ""
-	for _, arg := range p.spec.Exec.Command {
+	for _, arg := range p.argv() {
 		if program := path.Base(arg); slices.Contains(shells, program) || slices.Contains(readsDollars, program) {
 			return nil
 		}
@@ -104,12 +92,10 @@ func probeCommandVariable(p *probing) *finding {
 	if name == "" {
 		return nil
 	}
-	return &finding{
-		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-		text: fmt.Sprintf("%s is run without a shell, so %s in it stays as it is written, and no value comes in its place: %s%s.",
-			prose.Upper(p.what()), name, p.how(), saying(p.last.Evidence.Output)),
-		fixes: []answer.Fix{p.h.specFix(`have a shell run the probe's command (["sh", "-c", "exec …"]), which puts in the value of ` + name)},
-	}
+	return p.finds(answer.ProbeCommandFailed, strong).
+		says("%s is run without a shell, so %s in it stays as it is written, and no value comes in its place: %s%s.",
+			prose.Upper(p.what()), name, p.how(), saying(p.last.Evidence.Output)).
+		fix(p.h.specFix(`have a shell run the probe's command (["sh", "-c", "exec …"]), which puts in the value of ` + name))
 }
 
 // toAll are variables that every program of a runtime takes for its own, whoever starts it.
@@ -118,11 +104,7 @@ var toAll = []string{"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "
 // withoutFixes advise that a probe's command runs without the variables of its container that
 // its output names, or that count for every program of a runtime.
 func (h *inquiry) withoutFixes(c *v1.Container, output string) (all []answer.Fix) {
-	if c == nil {
-		return nil
-	}
-	for i := range c.Env {
-		env := &c.Env[i]
+	for _, env := range c.Env {
 		if strings.Contains(output, env.Name) || slices.Contains(toAll, env.Name) {
 			has := env.Name
 			if env.Value != "" && !redact.IsSetting(env.Name, env.Value) {
@@ -148,8 +130,7 @@ func probeImpossible(p *probing) *finding {
 			f.because = []string{fmt.Sprintf("The image has no program %s.", lacks)}
 			does = fmt.Sprintf("use another program than %s in %sProbe.exec.command of container %s, or an image that has it; httpGet, tcpSocket and grpc need none", lacks, kindWord(p.kind), p.run.Container)
 		}
-		f.fixes = []answer.Fix{p.h.specFix(does), p.h.inside("see what the image has", p.run.Container, "ls /bin /usr/bin")}
-		return f
+		return f.fix(p.h.specFix(does), p.h.inside("see what the image has", p.run.Container, "ls /bin /usr/bin"))
 	}
 	if name, ok := p.namedPort(); ok {
 		return p.portNotDeclared(name)
@@ -173,11 +154,8 @@ func (p *probing) lacks() string {
 	if name := knowledge.NoCommand.Slots(ev.Output + "\n" + ev.Error)["program"]; name != "" {
 		return name
 	}
-	if p.spec == nil || p.spec.Exec == nil || ev.ExitCode == nil || *ev.ExitCode != 127 {
-		return ""
-	}
-	argv := p.spec.Exec.Command
-	if len(argv) == 3 && slices.Contains(shells, path.Base(argv[0])) && asScript.MatchString(argv[1]) {
+	argv := p.argv()
+	if ev.ExitCode != nil && *ev.ExitCode == 127 && len(argv) == 3 && slices.Contains(shells, path.Base(argv[0])) && asScript.MatchString(argv[1]) {
 		if script := strings.Fields(argv[2]); len(script) > 0 && !strings.ContainsAny(argv[2], ";|&$(`\n") {
 			return script[0] // the only program of that script
 		}
@@ -188,7 +166,7 @@ func (p *probing) lacks() string {
 // namedPort is the port's name, if the probe uses one that its container lacks.
 func (p *probing) namedPort() (string, bool) {
 	name := askedBy(p.spec).port.StrVal
-	return name, name != "" && p.of != nil && !slices.Contains(portNames(p.of), name)
+	return name, name != "" && !slices.Contains(portNames(p.of), name)
 }
 
 // portNames are those that a container declares.
@@ -231,11 +209,9 @@ func probeCommandLate(p *probing) *finding {
 	if program := p.slowToBegin(); program != "" && silent == nil {
 		cause, nor = answer.ProbeTimeoutTooShort, fmt.Sprintf(": it runs %s, which may take longer than that to begin", program)
 	}
-	return &finding{
-		cause: cause, weight: fair, chain: p.chain(silent),
-		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s%s.", p.what(), prose.Span(p.timeout()), nor),
-		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("make the probe's command quicker, or raise %s of container %s (now %d) above that", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()))), timed(p.byHand("see how long the command takes"))},
-	}
+	return p.finds(cause, fair, silent).
+		says("The command of %s does not end within its timeout of %s%s.", p.what(), prose.Span(p.timeout()), nor).
+		fix(p.h.specFix(fmt.Sprintf("make the probe's command quicker, or raise %s of container %s (now %d) above that", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()))), timed(p.byHand("see how long the command takes")))
 }
 
 // slow are programs that take a second or more to begin where situations were played (a JVM that reads sources,
@@ -256,10 +232,10 @@ func (p *probing) slowToBegin() string {
 
 // command is what an exec probe runs, as a shell takes it.
 func (p *probing) command() string {
-	if p.spec == nil || p.spec.Exec == nil {
+	if p.argv() == nil {
 		return prose.Brief(p.last.Evidence.Target, 80)
 	}
-	return shell.Quote(p.spec.Exec.Command...)
+	return shell.Quote(p.argv()...)
 }
 
 // byHand returns the step that runs the probe's command in its container. One of several lines is not for a command
@@ -276,7 +252,7 @@ func probePath(p *probing) *finding {
 	if p.mode != answered || p.last.Evidence.Status != 404 && p.last.Evidence.Status != 405 && p.last.Evidence.Status != 410 {
 		return nil
 	}
-	f := &finding{cause: answer.ProbeWrongPath, weight: strong, chain: p.chain()}
+	f := p.finds(answer.ProbeWrongPath, strong)
 	if p.worked() {
 		f.weight = refuted
 		f.text = fmt.Sprintf("the same path was answered well %s before", prose.Times(int(succeededTimes(p.ever))))
@@ -293,7 +269,7 @@ func probePath(p *probing) *finding {
 	}
 	f.fixes = []answer.Fix{p.h.specFix("set " + p.field("path") + " to a path that the application serves")}
 	if target := p.last.Evidence.Target; target != "" {
-		f.fixes = append(f.fixes, p.h.inside("ask for that and other paths from inside", p.run.Container, shell.Linef("wget -S -O- %s", target)))
+		f.fix(p.h.inside("ask for that and other paths from inside", p.run.Container, shell.Linef("wget -S -O- %s", target)))
 	}
 	return f
 }
@@ -301,22 +277,18 @@ func probePath(p *probing) *finding {
 // probeWantsLogin: who answers is well, and lets nobody in who does not say who it is.
 func probeWantsLogin(p *probing) *finding {
 	if at, complaint := p.complaint(); p.mode == answered && p.last.Evidence.Status == 403 && !p.worked() && knowledge.ForbiddenByRule.In(complaint) {
-		return &finding{
-			cause: answer.ProbeWrongPath, weight: strong, chain: p.chain(at),
-			text: fmt.Sprintf("The configuration of container %s lets others ask where %s does, and not the node: the answer is 403%s, and was never otherwise. Its log says: %s.",
-				p.run.Container, p.what(), saying(p.last.Evidence.Output), quoteAs(answer.RoleLog, complaint, kept)),
-			fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have its configuration let the node's address ask that path, too (nginx: allow before deny all; Apache: Require ip), or probe a path that everybody may ask (%s)", p.field("path")))},
-		}
+		return p.finds(answer.ProbeWrongPath, strong, at).
+			says("The configuration of container %s lets others ask where %s does, and not the node: the answer is 403%s, and was never otherwise. Its log says: %s.",
+				p.run.Container, p.what(), saying(p.last.Evidence.Output), quoteAs(answer.RoleLog, complaint, kept)).
+			fix(p.h.specFix(fmt.Sprintf("have its configuration let the node's address ask that path, too (nginx: allow before deny all; Apache: Require ip), or probe a path that everybody may ask (%s)", p.field("path"))))
 	}
 	if p.mode != answered || p.last.Evidence.Status != 401 || p.worked() || p.complainsNow() {
 		return nil
 	}
-	return &finding{
-		cause: answer.ProbeWrongPath, weight: strong, chain: p.chain(),
-		text: fmt.Sprintf("Container %s wants a login where %s asks, which sends none: the answer is 401%s, and was never otherwise.",
-			p.run.Container, p.what(), saying(p.last.Evidence.Output)),
-		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("probe a path that needs no login (%[1]s), or have its configuration let that path in without one; or send what it asks for (%[2]s: [{name: Authorization, value: …}]), or only see that it listens (tcpSocket)", p.field("path"), p.field("httpHeaders")))},
-	}
+	return p.finds(answer.ProbeWrongPath, strong).
+		says("Container %s wants a login where %s asks, which sends none: the answer is 401%s, and was never otherwise.",
+			p.run.Container, p.what(), saying(p.last.Evidence.Output)).
+		fix(p.h.specFix(fmt.Sprintf("probe a path that needs no login (%[1]s), or have its configuration let that path in without one; or send what it asks for (%[2]s: [{name: Authorization, value: …}]), or only see that it listens (tcpSocket)", p.field("path"), p.field("httpHeaders"))))
 }
 
 // contextSet fits variables that put an application below a path.
@@ -336,7 +308,7 @@ func (p *probing) belowContext() (fix answer.Fix, because string, ok bool) {
 			break
 		}
 	}
-	if p.of != nil && at == "" {
+	if at == "" {
 		for _, e := range p.of.Env {
 			if contextSet.MatchString(e.Name) && strings.HasPrefix(e.Value, "/") && len(e.Value) > 1 {
 				at, says = strings.TrimSuffix(e.Value, "/"), fmt.Sprintf("Variable %s puts the application below %s.", e.Name, e.Value)
@@ -367,11 +339,9 @@ func probeUnknownService(p *probing) *finding {
 	if p.mode != notServing || p.worked() || !knowledge.ServiceNotKnown.In(p.last.Message) {
 		return nil
 	}
-	return &finding{
-		cause: answer.ProbeWrongPath, weight: fair, chain: p.chain(),
-		text:  fmt.Sprintf("%s asks for a gRPC service that container %s does not have: its health service answers, and does not know that name.", prose.Upper(p.what()), p.run.Container),
-		fixes: []answer.Fix{p.h.specFix("give the probe's grpc.service a name that the application registers, or leave it out")},
-	}
+	return p.finds(answer.ProbeWrongPath, fair).
+		says("%s asks for a gRPC service that container %s does not have: its health service answers, and does not know that name.", prose.Upper(p.what()), p.run.Container).
+		fix(p.h.specFix("give the probe's grpc.service a name that the application registers, or leave it out"))
 }
 
 // probeWrongProtocol: what comes back is another protocol.
@@ -380,7 +350,7 @@ func probeWrongProtocol(p *probing) *finding {
 	if ev == nil || p.worked() {
 		return nil
 	}
-	f := &finding{cause: answer.ProbeProtocol, weight: strong, chain: p.chain()}
+	f := p.finds(answer.ProbeProtocol, strong)
 	f.fixes = []answer.Fix{p.h.specFix("have the probe speak what the port speaks, or use tcpSocket")}
 	switch {
 	case knowledge.NotTLS.In(ev.Error):

@@ -23,7 +23,7 @@ func probeAwaits(p *probing) *finding {
 	if came, _ := p.again(); came != nil {
 		return nil
 	}
-	here, _ := p.listeners(look)
+	here := p.here(look)
 	if _, _, u := p.used(); u.busy() || len(here) == 0 || p.mode == unreachable && here[0].Backlog == 0 {
 		return nil
 	}
@@ -35,7 +35,7 @@ func probeAwaits(p *probing) *finding {
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(at, seen),
 		text:  fmt.Sprintf("Container %s answers nobody, and waits for %s.", p.run.Container, how),
 		then:  []string{fmt.Sprintf("Meanwhile its main process %s, and %s failed: %s.", idleWords(look), p.what(), p.how())},
-		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
+		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)),
 	}
 	if p.halfSeen() && n.since.Before(p.from.Add(-p.period()-p.timeout())) && !n.since.IsZero() {
 		return f.possibly() // it may have waited there while it was well

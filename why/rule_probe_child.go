@@ -26,8 +26,7 @@ func probeWorkersEnd(p *probing) *finding {
 	first, since := p.failed[0], p.until.Add(-2*p.period())
 	ends, last := int64(0), (*fact.Fact)(nil)
 	command := ""
-	for _, f := range slices.Backward(p.run.Ended) {
-		b := fact.Of[fact.ProcessEnded](f)
+	for f, b := range newest[fact.ProcessEnded](p.run.Ended) {
 		if b.Main || b.Parent != 0 && p.run.Started != nil && b.Parent != fact.Of[fact.Started](p.run.Started).PID || b.Signal == 0 && b.ExitCode == 0 || f.When().Before(first.When().Add(-p.timeout())) && len(p.before) > 0 {
 			continue
 		}
@@ -46,7 +45,7 @@ func probeWorkersEnd(p *probing) *finding {
 	if b.Signal != 0 {
 		how = "of " + signalName(b.Signal)
 	}
-	f := &finding{cause: answer.ChildProcessEnded, weight: strong, fixes: p.h.logsFix(p.run)}
+	f := &finding{cause: answer.ChildProcessEnded, weight: strong, fixes: []answer.Fix{p.h.logsFix(p.run)}}
 	f.text = fmt.Sprintf("The main process of container %s listens, and the processes that it starts to answer end each time: %d so far (%s, %s), so nobody answers %s.",
 		p.run.Container, ends, process(b.Command, b.PID), how, p.what())
 	p.quoteInto(f)
@@ -59,18 +58,16 @@ func probeWorkerDied(p *probing) *finding {
 	if p.mode != broken || len(p.run.OOMKills) > 0 || p.run.Exit != nil && newEnding(p.h, p.run).order() != ordered {
 		return nil
 	}
-	for _, ended := range p.run.Ended {
-		b := fact.Of[fact.ProcessEnded](ended)
+	for ended, b := range each[fact.ProcessEnded](p.run.Ended) {
 		meanwhile := slices.ContainsFunc(p.failed, func(at *fact.Fact) bool {
 			return !ended.When().Before(at.When()) && ended.When().Sub(at.Seen) <= time.Second
 		})
 		if b.Main || b.Signal == 0 && b.ExitCode == 0 || !meanwhile {
 			continue
 		}
-		return &finding{
-			cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(ended), fixes: p.h.logsFix(p.run),
-			text: fmt.Sprintf("A process of container %s%s %s while it was to answer %s, which broke off; the main process still runs.", p.run.Container, inBrackets("", process(b.Command, b.PID)), howEnded(b), p.what()),
-		}
+		return p.finds(answer.ChildProcessEnded, strong, ended).
+			says("A process of container %s%s %s while it was to answer %s, which broke off; the main process still runs.", p.run.Container, inBrackets("", process(b.Command, b.PID)), howEnded(b), p.what()).
+			fix(p.h.logsFix(p.run))
 	}
 	return nil
 }
@@ -85,8 +82,7 @@ func probeDiedAnswering(p *probing) *finding {
 		exit.Vanished || p.run.Exit.When().Sub(last.Seen).Abs() > time.Second {
 		return nil
 	}
-	f := &finding{cause: answer.AppExitError, weight: fair, chain: p.chain(), fixes: p.h.logsFix(p.run)}
-	f.text = fmt.Sprintf("The main process of container %s ended by itself with exit code %d while it was to answer %s, which broke off.", p.run.Container, exit.ExitCode, p.what())
+	f := p.finds(answer.AppExitError, fair).fix(p.h.logsFix(p.run)).says("The main process of container %s ended by itself with exit code %d while it was to answer %s, which broke off.", p.run.Container, exit.ExitCode, p.what())
 	if said := newEnding(p.h, p.run).lastWord(); said != "" {
 		f.because = []string{"Its last message: " + answer.RoleEnd.Mark(prose.Brief(said, kept)) + "."}
 	}
@@ -130,7 +126,7 @@ func probeChildOOM(p *probing) *finding {
 	if f.cause == answer.MemoryLimitChild {
 		f.text = fmt.Sprintf("Container %s hit its memory limit%s: the kernel OOM-killed %s%s and the container kept running without it.",
 			p.run.Container, ofSize(last.Limit), prose.Plural(len(kills), "child process"), inBrackets("last ", process(last.Command, last.PID)))
-		f.fixes = append(f.fixes, p.h.memoryFixes(p.run, last)...)
+		f.fix(p.h.memoryFixes(p.run, last)...)
 	}
 	then := "then "
 	if _, who, known := p.servedBy(); p.mode == refused && known && who.PID != 0 {
@@ -282,8 +278,7 @@ func probeProcessStopped(p *probing) *finding {
 		return nil
 	}
 	who, pid, state := "The main process", look.PID, look.State
-	here, _ := p.listeners(look)
-	for _, l := range here {
+	for _, l := range p.here(look) {
 		if stopped(l.State) {
 			who, pid, state = fmt.Sprintf("The process that holds port %d (%s)", p.port(), prose.Brief(l.Command, 30)), l.PID, l.State
 		}
@@ -296,14 +291,9 @@ func probeProcessStopped(p *probing) *finding {
 	if !stopped(state) {
 		return nil
 	}
-	return &finding{
-		cause: answer.ProcessStopped, weight: weight, chain: p.chain(at),
-		text: fmt.Sprintf("%s of container %s (pid %d on the node) %s: it is alive and never runs, so it cannot answer.", who, p.run.Container, pid, stateWords(state)),
-		fixes: []answer.Fix{
-			letGoOn(pid),
-			kubectl.OnNode("see whether a debugger holds the process, or somebody sent SIGSTOP", shell.Linef("grep -E 'State|TracerPid' /proc/%d/status", pid)),
-		},
-	}
+	return p.finds(answer.ProcessStopped, weight, at).
+		says("%s of container %s (pid %d on the node) %s: it is alive and never runs, so it cannot answer.", who, p.run.Container, pid, stateWords(state)).
+		fix(letGoOn(pid), kubectl.OnNode("see whether a debugger holds the process, or somebody sent SIGSTOP", shell.Linef("grep -E 'State|TracerPid' /proc/%d/status", pid)))
 }
 
 func stopped(state string) bool { return state == "T" || state == "t" }

@@ -31,34 +31,24 @@ func probeCommandNoLogin(p *probing) *finding {
 		return nil
 	}
 	with := ""
-	if p.of != nil {
-		for _, e := range p.of.Env {
-			if passwordVariable.MatchString(e.Name) {
-				with = fmt.Sprintf(", such as the one in its variable %s", e.Name)
-				break
-			}
-		}
+	if i := slices.IndexFunc(p.of.Env, func(e v1.EnvVar) bool { return passwordVariable.MatchString(e.Name) }); i >= 0 {
+		with = fmt.Sprintf(", such as the one in its variable %s", p.of.Env[i].Name)
 	}
-	return &finding{
-		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-		text: fmt.Sprintf("The command of the %s probe (%s) gives the server of container %s no password, and that wants one: it %s%s. That says nothing of whether the application is well.",
-			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)),
-		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %sProbe give a password%s, by a shell that puts it in ([sh, -c, …]: MariaDB -p\"$VARIABLE\" or MYSQL_PWD, Redis REDISCLI_AUTH, PostgreSQL PGPASSWORD); or use one that needs none (mariadb-admin ping, pg_isready, tcpSocket)", kindWord(p.kind), with))},
-	}
+	return p.finds(answer.ProbeCommandFailed, strong).
+		says("The command of the %s probe (%s) gives the server of container %s no password, and that wants one: it %s%s. That says nothing of whether the application is well.",
+			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)).
+		fix(p.h.specFix(fmt.Sprintf("have the command of %sProbe give a password%s, by a shell that puts it in ([sh, -c, …]: MariaDB -p\"$VARIABLE\" or MYSQL_PWD, Redis REDISCLI_AUTH, PostgreSQL PGPASSWORD); or use one that needs none (mariadb-admin ping, pg_isready, tcpSocket)", kindWord(p.kind), with)))
 }
 
 // commandRefused is of a command whose login its own server does not take: that one is up, and says so.
 func (p *probing) commandRefused() *finding {
 	told := words.Told(p.last.Evidence.Output)
-	f := &finding{
-		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-		text: fmt.Sprintf("The server of container %s is up, and refuses what the command of the %s probe asks it with (%s)%s. That says nothing of whether the application is well.",
-			p.run.Container, kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), saying(p.last.Evidence.Output)),
-	}
+	f := p.finds(answer.ProbeCommandFailed, strong).
+		says("The server of container %s is up, and refuses what the command of the %s probe asks it with (%s)%s. That says nothing of whether the application is well.",
+			p.run.Container, kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), saying(p.last.Evidence.Output))
 	p.h.namedFile(f, p.run.Container, told)
 	p.h.meant(f, p.run.Container, told)
-	f.fixes = append(f.fixes, p.h.inside("see which variables it is given, by their names: one that its command takes the login from may be missing, or called otherwise", p.run.Container, "sh -c 'env | cut -d= -f1'"))
-	return f
+	return f.fix(p.h.inside("see which variables it is given, by their names: one that its command takes the login from may be missing, or called otherwise", p.run.Container, "sh -c 'env | cut -d= -f1'"))
 }
 
 // passwordVariable fits the name of a variable with a password.
@@ -71,7 +61,7 @@ func probeCommandItself(p *probing) *finding {
 	}
 	output := p.last.Evidence.Output
 	at, complaint := p.complaint()
-	f := &finding{cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain()}
+	f := p.finds(answer.ProbeCommandFailed, strong)
 	probe := kindWord(p.kind) + "Probe"
 	switch files := p.wantedFiles(); {
 	case p.emptied() != "":
@@ -80,7 +70,7 @@ func probeCommandItself(p *probing) *finding {
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("write $%s in place of $(%s) in %s.exec.command, for a shell to put it in ([sh, -c, …]); or probe with httpGet or tcpSocket, which ask the pod's address", name, name, probe))}
 	case p.takenApart() != "":
 		f.text = fmt.Sprintf("The shell of the command of %s runs the first word after -c alone (%s): what stands behind it in the list are the shell's own arguments, and no words of that command%s.", p.what(), p.takenApart(), saying(output))
-		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("write what stands after -c in %s.exec.command as one string: [%s, %s, %q], or leave the shell away", probe, p.spec.Exec.Command[0], p.spec.Exec.Command[1], strings.Join(p.spec.Exec.Command[2:], " ")))}
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("write what stands after -c in %s.exec.command as one string: [%s, %s, %q], or leave the shell away", probe, p.argv()[0], p.argv()[1], strings.Join(p.argv()[2:], " ")))}
 	case knowledge.NoDevTCP.In(output):
 		f.text = fmt.Sprintf("The command of %s opens a connection by /dev/tcp, which bash knows and the shell that runs it does not, and asks nothing: %s.", p.what(), quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("probe with tcpSocket or httpGet in place of %s.exec, or have bash run the command, where the image has it", probe))}
@@ -232,11 +222,8 @@ func (p *probing) ownSocket(output string) string {
 
 // takenApart is the one word that a shell is to run, where more follow it in the list; "" where that is not so.
 func (p *probing) takenApart() string {
-	if p.spec == nil || p.spec.Exec == nil || len(p.spec.Exec.Command) < 4 {
-		return ""
-	}
-	c := p.spec.Exec.Command
-	if !slices.Contains(shells, path.Base(c[0])) || c[1] != "-c" && c[1] != "-ec" && c[1] != "-lc" || strings.ContainsAny(c[2], " \t\n$;&|") {
+	c := p.argv()
+	if len(c) < 4 || !slices.Contains(shells, path.Base(c[0])) || c[1] != "-c" && c[1] != "-ec" && c[1] != "-lc" || strings.ContainsAny(c[2], " \t\n$;&|") {
 		return ""
 	}
 	return c[2]
@@ -248,10 +235,7 @@ var inProbe = regexp.MustCompile(`\$\(([A-Za-z_]\w*)\)`)
 // emptied is the variable of the probe's command for which kubelet puts nothing, since its value is from elsewhere
 // (ExpandContainerCommandOnlyStatic of pkg/kubelet/container); "" where there is none.
 func (p *probing) emptied() string {
-	if p.spec == nil || p.spec.Exec == nil || p.of == nil {
-		return ""
-	}
-	for _, m := range inProbe.FindAllStringSubmatch(strings.Join(p.spec.Exec.Command, " "), -1) {
+	for _, m := range inProbe.FindAllStringSubmatch(strings.Join(p.argv(), " "), -1) {
 		if slices.ContainsFunc(p.of.Env, func(e v1.EnvVar) bool { return e.Name == m[1] && e.ValueFrom != nil }) {
 			return m[1]
 		}
@@ -264,10 +248,7 @@ var wantsFile = regexp.MustCompile(`(?:\[\[? +|\btest +)-[aefsrdxS] +["']?(/[\w.
 
 // wantedFiles are those that the probe's command wants to be there.
 func (p *probing) wantedFiles() (files []string) {
-	if p.spec == nil || p.spec.Exec == nil {
-		return nil
-	}
-	for _, m := range wantsFile.FindAllStringSubmatch(strings.Join(p.spec.Exec.Command, " "), -1) {
+	for _, m := range wantsFile.FindAllStringSubmatch(strings.Join(p.argv(), " "), -1) {
 		if file := m[1] + m[2]; !slices.Contains(files, file) {
 			files = append(files, file)
 		}
@@ -283,5 +264,5 @@ func (p *probing) lacksFile(f *finding) {
 		return
 	}
 	f.because = append(f.because, fmt.Sprintf("Its command wants the file %s.", files[0]))
-	f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("see who is to make %s in container %s; if nothing does, take it out of %sProbe.exec.command", files[0], p.run.Container, kindWord(p.kind)))}, f.fixes...)
+	f.first(p.h.specFix(fmt.Sprintf("see who is to make %s in container %s; if nothing does, take it out of %sProbe.exec.command", files[0], p.run.Container, kindWord(p.kind))))
 }

@@ -76,8 +76,7 @@ func probeThrottled(p *probing) *finding {
 	f.chain = p.chain(a, b)
 	f.text = fmt.Sprintf("Container %s was stalled by its own CPU limit%s: %d of %d CPU periods were throttled while %s timed out.",
 		p.run.Container, p.cpuLimit(), stalled, periods, p.what())
-	f.fixes = []answer.Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("have it do less at once (fewer threads or workers), or raise the probe's timeoutSeconds")}
-	return f
+	return f.fix(p.h.limitsFix("raise or remove the CPU limit of container "+p.run.Container), p.h.specFix("have it do less at once (fewer threads or workers), or raise the probe's timeoutSeconds"))
 }
 
 // comingUp says whether the probe was refused and never succeeded in this run: the
@@ -100,9 +99,6 @@ func (p *probing) clientRefused() bool {
 
 // atLimit says whether it used nearly as much CPU as its own limit allows.
 func (p *probing) atLimit(used, over time.Duration) bool {
-	if p.of == nil {
-		return false
-	}
 	allowed := time.Duration(p.of.Resources.Limits.Cpu().MilliValue()) * over / 1000
 	return allowed > 0 && used >= allowed*7/10
 }
@@ -119,16 +115,14 @@ func (p *probing) throttledStart(a, b *fact.Fact) *finding {
 	if !p.atLimit(used, over) || used > over/4 || stalled < over*3/4 {
 		return nil
 	}
-	return &finding{
-		cause: answer.CPUThrottled, weight: certain, chain: p.chain(a, b),
-		text: fmt.Sprintf("Container %s could not come up in time: its own CPU limit%s stalled it for %s of %s, and nobody listened yet when %s was asked.",
-			p.run.Container, p.cpuLimit(), prose.Span(min(stalled, over)), prose.Span(over), p.what()),
-		fixes: []answer.Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("give it more time to start, with a startupProbe")},
-	}
+	return p.finds(answer.CPUThrottled, certain, a, b).
+		says("Container %s could not come up in time: its own CPU limit%s stalled it for %s of %s, and nobody listened yet when %s was asked.",
+			p.run.Container, p.cpuLimit(), prose.Span(min(stalled, over)), prose.Span(over), p.what()).
+		fix(p.h.limitsFix("raise or remove the CPU limit of container "+p.run.Container), p.h.specFix("give it more time to start, with a startupProbe"))
 }
 
 func (p *probing) cpuLimit() string {
-	if p.of == nil || p.of.Resources.Limits.Cpu().IsZero() {
+	if p.of.Resources.Limits.Cpu().IsZero() {
 		return ""
 	}
 	return " of " + p.of.Resources.Limits.Cpu().String() + " CPU"
@@ -228,12 +222,10 @@ func (p *probing) samplesAround(attempt *fact.Fact) (before, after *fact.Fact) {
 
 // saturated words that the node had no CPU for the container.
 func (p *probing) saturated(waited, over time.Duration, samples ...*fact.Fact) *finding {
-	return &finding{
-		cause: answer.NodeCPUSaturated, weight: strong, chain: p.chain(samples...),
-		text: fmt.Sprintf("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s failed.",
-			p.run.Container, prose.Span(min(waited, over)), prose.Span(over), p.what()),
-		fixes: []answer.Fix{p.h.specFix("give container " + p.run.Container + " a CPU request, so that it gets its share"), p.h.inspect("see which pods use the CPU", "kubectl top pods -A --sort-by=cpu")},
-	}
+	return p.finds(answer.NodeCPUSaturated, strong, samples...).
+		says("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s failed.",
+			p.run.Container, prose.Span(min(waited, over)), prose.Span(over), p.what()).
+		fix(p.h.specFix("give container "+p.run.Container+" a CPU request, so that it gets its share"), p.h.inspect("see which pods use the CPU", "kubectl top pods -A --sort-by=cpu"))
 }
 
 // starved compares two samples, which may be nil.

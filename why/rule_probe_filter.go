@@ -3,7 +3,6 @@ package why
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"whylet.dev/whylet/fact"
@@ -17,8 +16,7 @@ func (p *probing) hearOut() {
 	if p.mode != exitCode || p.last.Evidence == nil || strings.TrimSpace(p.last.Evidence.Output) != "" {
 		return
 	}
-	for _, f := range slices.Backward(p.run.Again) {
-		b := fact.Of[fact.AskedAgain](f)
+	for f, b := range newest[fact.AskedAgain](p.run.Again) {
 		if b.Probe != p.kind || !b.Unfiltered || b.Cut || b.Evidence == nil || !p.about(f) {
 			continue
 		}
@@ -45,16 +43,13 @@ func probeCommandFilter(p *probing) *finding {
 	if b.Verdict != fact.Success || said != "" && (p.h.read(strings.Split(said, "\n")).Troubled() || words.Complains(said) || knowledge.StillStarts.In(said)) {
 		return nil
 	}
-	f := &finding{
-		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-		text: fmt.Sprintf("The command of %s looks with grep for what does not come: without that it ends well, and says “%s”. So it fails whether the application is well or not.", p.what(), quote(said, kept)),
-	}
+	f := p.finds(answer.ProbeCommandFailed, strong).
+		says("The command of %s looks with grep for what does not come: without that it ends well, and says “%s”. So it fails whether the application is well or not.", p.what(), quote(said, kept))
 	if said == "" {
 		f.text = fmt.Sprintf("The command of %s looks with grep for what does not come: without that it ends well, and says nothing at all. So it fails whether the application is well or not.", p.what())
 	}
 	probe := kindWord(p.kind) + "Probe"
-	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("correct what the grep of %s.exec.command looks for, or what that asks before it", probe)), p.byHand("run it by hand, and leave the grep at its end away")}
-	return f
+	return f.fix(p.h.specFix(fmt.Sprintf("correct what the grep of %s.exec.command looks for, or what that asks before it", probe)), p.byHand("run it by hand, and leave the grep at its end away"))
 }
 
 // greps fits what a command looks for with grep, in quotes or not.
@@ -65,10 +60,10 @@ var ofTrouble = regexp.MustCompile(`(?i)\b(?:fail\w*|err\w*|not?|none|nothing|ne
 
 // filtersAnother: the command greps for what does not come, and what came in its place tells of no trouble.
 func (p *probing) filtersAnother() *finding {
-	if p.last.Evidence == nil || p.spec == nil || p.spec.Exec == nil {
+	if p.last.Evidence == nil || p.argv() == nil {
 		return nil
 	}
-	m := greps.FindStringSubmatch(strings.Join(p.spec.Exec.Command, " "))
+	m := greps.FindStringSubmatch(strings.Join(p.argv(), " "))
 	said := strings.TrimSpace(words.Told(p.last.Evidence.Output))
 	if at, _ := p.complaint(); m == nil || said == "" || at != nil || ofTrouble.MatchString(said) || p.h.read(strings.Split(said, "\n")).Troubled() || words.Complains(said) {
 		return nil
@@ -77,11 +72,9 @@ func (p *probing) filtersAnother() *finding {
 	if !ok || !p.up(look) {
 		return nil
 	}
-	f := &finding{
-		cause: answer.ProbeCommandFailed, weight: fair, chain: p.chain(at),
-		text: fmt.Sprintf("The command of %s looks with grep for “%s”, which never came; what it put out tells of no trouble: “%s”. Neither does the log of container %s.",
-			p.what(), quote(m[1]+m[2]+m[3], quoted), quote(said, kept), p.run.Container),
-		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("if the application is well, correct what the grep of %sProbe.exec.command looks for, or what that asks before it", kindWord(p.kind))), p.byHand("run it by hand, and leave the grep away")},
-	}
+	f := p.finds(answer.ProbeCommandFailed, fair, at).
+		says("The command of %s looks with grep for “%s”, which never came; what it put out tells of no trouble: “%s”. Neither does the log of container %s.",
+			p.what(), quote(m[1]+m[2]+m[3], quoted), quote(said, kept), p.run.Container).
+		fix(p.h.specFix(fmt.Sprintf("if the application is well, correct what the grep of %sProbe.exec.command looks for, or what that asks before it", kindWord(p.kind))), p.byHand("run it by hand, and leave the grep away"))
 	return f.possibly() // the application may mean what it says
 }

@@ -45,13 +45,11 @@ func probeTakesNoMore(p *probing) *finding {
 	if !ok || p.mode != silent && p.mode != unreachable {
 		return nil
 	}
-	here, _ := p.listeners(look)
-	for _, l := range here {
+	for _, l := range p.here(look) {
 		if !full(l) {
 			continue
 		}
-		f := &finding{cause: answer.AppOverloaded, weight: strong, chain: p.chain(at), fixes: p.limitFixes(p.run.Container)}
-		f.text = fmt.Sprintf("Container %s takes no more connections: %s, so %s fails.", p.run.Container, fullWords(l), p.what())
+		f := p.finds(answer.AppOverloaded, strong, at).fix(p.limitFixes(p.run.Container)...).says("Container %s takes no more connections: %s, so %s fails.", p.run.Container, fullWords(l), p.what())
 		if len(look.From) > 0 {
 			f.because = []string{fmt.Sprintf("Its connections are from %s.", prose.Brief(strings.Join(look.From, ", "), kept))}
 		}
@@ -80,6 +78,5 @@ func probeWorkerLate(p *probing) *finding {
 	}
 	f.text = fmt.Sprintf("Container %s %s: its server ends a worker that has worked on one request for longer than it allows (%s), so %s fails.",
 		at.Container, does, quote(logline.Message(line), kept), p.what())
-	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("mend what the request waits for; a longer timeout of the server only makes it wait longer"))
-	return f
+	return f.fix(p.h.logsFix(p.run), p.h.specFix("mend what the request waits for; a longer timeout of the server only makes it wait longer"))
 }

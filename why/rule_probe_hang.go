@@ -53,14 +53,14 @@ func (p *probing) hang() *finding {
 	if !ok || share(look) > idleShare || stopped(look.State) || look.State == "R" {
 		return nil
 	}
-	here, all := p.listeners(look)
+	here := p.here(look)
 	if p.mode == commandLate { // which asks the container itself, at whatever port
-		here = slices.DeleteFunc(all, func(l fact.Listener) bool { return l.Other })
+		here = slices.DeleteFunc(p.elsewhere(look), func(l fact.Listener) bool { return l.Other })
 	}
-	f := &finding{cause: answer.AppHang, weight: weak, chain: p.chain(at)}
-	f.fixes = p.h.logsFix(p.run)
+	f := p.finds(answer.AppHang, weak, at)
+	f.fixes = []answer.Fix{p.h.logsFix(p.run)}
 	if p.run.Exit == nil {
-		f.fixes = append([]answer.Fix{p.whereItWaits(look)}, f.fixes...)
+		f.first(p.whereItWaits(look))
 	}
 	waiting, taken := 0, 0
 	for _, l := range here {
@@ -90,13 +90,13 @@ func (p *probing) hang() *finding {
 		if u, ok := p.idlesLong(); ok {
 			f.weight = fair
 			f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and has answered nothing for %s, and its processes used %s CPU in %s of that.",
-				p.run.Container, p.what(), prose.Span(p.h.now.Sub(p.from)), prose.Span(u.cpu), prose.Span(u.over))
+				p.run.Container, p.what(), prose.Span(p.h.Now.Sub(p.from)), prose.Span(u.cpu), prose.Span(u.over))
 		}
 	default:
 		return nil
 	}
 	if said := p.progress(); said != "" {
-		f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if it is still at work at what its log tells of (%q), have it listen only when that is done, or give it the time: a startupProbe that asks for an answer, or a larger failureThreshold or timeoutSeconds of %sProbe", prose.Brief(said, quoted), kindWord(p.kind)))}, f.fixes...)
+		f.first(p.h.specFix(fmt.Sprintf("if it is still at work at what its log tells of (%q), have it listen only when that is done, or give it the time: a startupProbe that asks for an answer, or a larger failureThreshold or timeoutSeconds of %sProbe", prose.Brief(said, quoted), kindWord(p.kind))))
 	}
 	return f
 }
@@ -119,7 +119,7 @@ func (p *probing) mayServe(look fact.Looked) string {
 	switch {
 	case p.cameUp && p.until.Sub(p.from) < untilAccepts:
 		return "it began to listen only just"
-	case (p.takesLong() || p.halfSeen()) && p.h.now.Sub(p.from) < notOnlySlow*p.timeout():
+	case (p.takesLong() || p.halfSeen()) && p.h.Now.Sub(p.from) < notOnlySlow*p.timeout():
 		return "good answers before took long, or nobody saw how long: it may only be slow"
 	case now.busy():
 		return fmt.Sprintf("its processes are at work (%s)", now)
@@ -134,10 +134,10 @@ func (p *probing) mayServe(look fact.Looked) string {
 // meanwhile.
 func (p *probing) idlesLong() (use, bool) {
 	slow, quick := p.slowSuccesses()
-	if quick == 0 || slow > quick || len(p.failed) < 2 || p.h.now.Sub(p.from) < 5*time.Second+2*p.timeout() {
+	if quick == 0 || slow > quick || len(p.failed) < 2 || p.h.Now.Sub(p.from) < 5*time.Second+2*p.timeout() {
 		return use{}, false
 	}
-	_, _, u := p.usedBetween(p.from, p.h.now)
+	_, _, u := p.usedBetween(p.from, p.h.Now)
 	return u, u.over >= 2*time.Second && u.part(u.cpu) <= idleShare && u.part(u.waited) <= 0.1
 }
 

@@ -16,9 +16,9 @@ func probeOtherHost(p *probing) *finding {
 	if !p.asksAnother() {
 		return nil
 	}
-	f := &finding{cause: answer.DependencyDown, weight: certain, chain: p.chain()}
-	f.text = fmt.Sprintf("The %s probe does not ask container %s: its host is %s, and what fails is there: %s.", kindWord(p.kind), p.run.Container, host, strings.TrimSuffix(p.how(), "."))
-	f.fixes = []answer.Fix{p.h.specFix("leave the probe's host out, so that the pod itself is asked")}
+	f := p.finds(answer.DependencyDown, certain).
+		says("The %s probe does not ask container %s: its host is %s, and what fails is there: %s.", kindWord(p.kind), p.run.Container, host, strings.TrimSuffix(p.how(), ".")).
+		fix(p.h.specFix("leave the probe's host out, so that the pod itself is asked"))
 	if own && !p.worked() {
 		f.cause = answer.ProbeWrongPort
 		f.text = fmt.Sprintf("The %s probe does not ask container %s: its host is %s, which is the node's own and not the pod's: %s.", kindWord(p.kind), p.run.Container, host, strings.TrimSuffix(p.how(), "."))

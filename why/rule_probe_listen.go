@@ -44,16 +44,13 @@ func (p *probing) refusedAndLooked() (at *fact.Fact, look fact.Looked, ok bool) 
 // lives. Who served it tells a worker that ended from a main process that let go.
 func probeListenerGone(p *probing) *finding {
 	at, look, ok := p.refusedAndLooked()
-	if !ok || len(p.before) == 0 {
+	if !ok || len(p.before) == 0 || len(p.here(look)) > 0 || look.State == "Z" {
 		return nil
 	}
-	if here, _ := p.listeners(look); len(here) > 0 || look.State == "Z" {
-		return nil
-	}
-	f := &finding{cause: answer.AppNotListening, weight: fair, chain: p.chain(at)}
+	f := p.finds(answer.AppNotListening, fair, at)
 	f.text = fmt.Sprintf("Nothing listens on port %d of container %s any more, after %s had succeeded %s; its main process lives.",
 		p.port(), p.run.Container, p.what(), prose.Times(int(succeededTimes(p.before))))
-	f.fixes = append([]answer.Fix{p.h.inside("see which processes are left", p.run.Container, "ps")}, p.h.logsFix(p.run)...)
+	f.fixes = []answer.Fix{p.h.inside("see which processes are left", p.run.Container, "ps"), p.h.logsFix(p.run)}
 	earlier, who, known := p.servedBy()
 	known = known && who.PID != 0 && look.PID != 0
 	if known {
@@ -90,19 +87,14 @@ func probeListenerGone(p *probing) *finding {
 // probeServedBySibling: the port is another container's, and nobody listens there
 // any more. This container has nothing to do with it but that its probe asks there.
 func probeServedBySibling(p *probing) *finding {
-	if p.mode != refused {
+	if _, look, _ := p.look(); p.mode != refused || len(p.here(look)) > 0 {
 		return nil
-	}
-	if _, look, ok := p.look(); ok {
-		if here, _ := p.listeners(look); len(here) > 0 {
-			return nil
-		}
 	}
 	var seen *fact.Fact
 	var listener fact.Listener
 	for _, r := range p.h.Runs(p.run.Container) {
 		for _, f := range r.Looks {
-			for _, l := range first(p.listeners(fact.Of[fact.Looked](f))) {
+			for _, l := range p.here(fact.Of[fact.Looked](f)) {
 				owner := p.h.Owner(l.PID)
 				if !l.Other && (owner == "" || owner == p.run.Container) {
 					return nil
@@ -116,9 +108,9 @@ func probeServedBySibling(p *probing) *finding {
 	if seen == nil {
 		return nil
 	}
-	f := &finding{cause: answer.SiblingNotReady, weight: certain, chain: p.chain(seen)}
-	f.text = fmt.Sprintf("%s asks on port %d, where another container of the pod listened (%s) and does not any more.", prose.Upper(p.what()), p.port(), process(listener.Command, listener.PID))
-	f.fixes = []answer.Fix{p.h.specFix("give each container a probe of its own port")}
+	f := p.finds(answer.SiblingNotReady, certain, seen).
+		says("%s asks on port %d, where another container of the pod listened (%s) and does not any more.", prose.Upper(p.what()), p.port(), process(listener.Command, listener.PID)).
+		fix(p.h.specFix("give each container a probe of its own port"))
 	for _, name := range p.h.Containers() {
 		for _, r := range p.h.Runs(name) {
 			if name == p.run.Container || r.Exit == nil || r.Exit.When().Before(seen.Seen) || r.Exit.When().After(p.until) {
@@ -132,8 +124,6 @@ func probeServedBySibling(p *probing) *finding {
 	}
 	return f
 }
-
-func first(here, _ []fact.Listener) []fact.Listener { return here }
 
 // movedTo makes it app-listens-elsewhere where the process listens on a port now on
 // which nobody listened in the earlier look.
@@ -156,8 +146,7 @@ func (p *probing) childEnded(pid int) (*fact.Fact, fact.ProcessEnded) {
 	if n := len(p.before); n > 0 {
 		since = p.before[n-1]
 	}
-	for _, f := range slices.Backward(p.run.Ended) {
-		b := fact.Of[fact.ProcessEnded](f)
+	for f, b := range newest[fact.ProcessEnded](p.run.Ended) {
 		if b.Main || f.When().After(p.until) {
 			continue
 		}
@@ -176,8 +165,7 @@ func (p *probing) followedOOM(ended *fact.Fact) *fact.Fact {
 		return nil
 	}
 	b, within := fact.Of[fact.ProcessEnded](ended), fact.OOMFollowedWithin
-	for _, at := range p.run.Signals {
-		s := fact.Of[fact.Signalled](at)
+	for _, s := range each[fact.Signalled](p.run.Signals) {
 		if s.PID != b.PID || s.Signal != b.Signal || s.Origin == fact.FromKernel {
 			continue
 		}
@@ -205,8 +193,7 @@ func (p *probing) childGone(f *finding, ended *fact.Fact, b fact.ProcessEnded) {
 		how = "died of " + signalName(b.Signal)
 	}
 	f.text = fmt.Sprintf("The process that served port %d of container %s %s%s; the main process still runs without it.", p.port(), p.run.Container, how, inBrackets("", process(b.Command, b.PID)))
-	for _, at := range p.run.Signals {
-		s := fact.Of[fact.Signalled](at)
+	for at, s := range each[fact.Signalled](p.run.Signals) {
 		if s.PID == b.PID && s.Signal == b.Signal && s.Origin != fact.FromKernel && !p.h.ItsOwn(s, p.run.Container) {
 			f.cause = answer.KilledByOther
 			f.chain = append(f.chain, link(at))
@@ -222,7 +209,7 @@ func (p *probing) servedBy() (*fact.Fact, fact.Listener, bool) {
 		if f.Seen.After(p.from) {
 			continue
 		}
-		if here, _ := p.listeners(fact.Of[fact.Looked](f)); len(here) > 0 {
+		if here := p.here(fact.Of[fact.Looked](f)); len(here) > 0 {
 			return f, here[0], true
 		}
 	}
@@ -283,14 +270,10 @@ func (p *probing) mine(listeners []fact.Listener) []fact.Listener {
 // starting, and so may one of which another run came up.
 func probeNeverListened(p *probing) *finding {
 	at, look, ok := p.refusedAndLooked()
-	if !ok || len(p.before) > 0 || len(p.mine(look.Listeners)) > 0 {
+	if !ok || len(p.before) > 0 || len(p.mine(look.Listeners)) > 0 || len(p.here(look)) > 0 {
 		return nil
 	}
-	if here, _ := p.listeners(look); len(here) > 0 {
-		return nil
-	}
-	f := &finding{cause: answer.AppNotListening, weight: fair, chain: p.chain(at)}
-	f.text = fmt.Sprintf("Container %s runs and listens on no TCP port, so %s is refused.", p.run.Container, p.what())
+	f := p.finds(answer.AppNotListening, fair, at).says("Container %s runs and listens on no TCP port, so %s is refused.", p.run.Container, p.what())
 	if look.Over > 0 {
 		f.text = fmt.Sprintf("Container %s runs and listens on no TCP port (its main process %s), so %s is refused.", p.run.Container, idleWords(look), p.what())
 	}
@@ -302,7 +285,7 @@ func probeNeverListened(p *probing) *finding {
 	if p.tooSoon() || p.cameUpElsewhen() || p.atWork(look) || p.progress() != "" || p.begun() != "" || len(p.childrenKilled()) > 0 || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
 		f.weight = weak
 	}
-	f.fixes = append(p.h.logsFix(p.run), p.h.inside("see what it does", p.run.Container, "ps"))
+	f.fixes = []answer.Fix{p.h.logsFix(p.run), p.h.inside("see what it does", p.run.Container, "ps")}
 	if said := p.complained(); said.at != nil {
 		if most := p.mostProcesses(); !waits && f.weight >= fair && most > look.Processes && look.Processes > 0 {
 			f.cause = answer.ChildProcessEnded
@@ -312,12 +295,12 @@ func probeNeverListened(p *probing) *finding {
 		p.quoteInto(f)
 		return f
 	}
-	f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("have it listen on port %d; or, if it is not meant to serve anybody, remove %sProbe from container %s", p.port(), kindWord(p.kind), p.run.Container)))
+	f.fix(p.h.specFix(fmt.Sprintf("have it listen on port %d; or, if it is not meant to serve anybody, remove %sProbe from container %s", p.port(), kindWord(p.kind), p.run.Container)))
 	if p.kind == fact.Readiness || p.run.Started == nil {
 		return f
 	}
 	if given := p.until.Sub(p.run.Started.When()); given < time.Minute {
-		f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("if it only needs longer than %s to start, allow it with a startupProbe (failureThreshold × periodSeconds)", prose.Span(given))))
+		f.fix(p.h.specFix(fmt.Sprintf("if it only needs longer than %s to start, allow it with a startupProbe (failureThreshold × periodSeconds)", prose.Span(given))))
 	}
 	return f
 }
@@ -327,15 +310,11 @@ func probeNeverListened(p *probing) *finding {
 // has the wrong number.
 func probeListensElsewhere(p *probing) *finding {
 	seen, look, ok := p.refusedAndLooked()
-	if !ok || p.worked() {
+	mine := p.mine(p.elsewhere(look))
+	if !ok || p.worked() || len(p.here(look)) > 0 || len(mine) == 0 {
 		return nil
 	}
-	here, elsewhere := p.listeners(look)
-	mine := p.mine(elsewhere)
-	if len(here) > 0 || len(mine) == 0 {
-		return nil
-	}
-	f := &finding{cause: answer.ProbeWrongPort, weight: strong, chain: p.chain(seen)}
+	f := p.finds(answer.ProbeWrongPort, strong, seen)
 	there := listenersAt(mine, fmt.Sprint(p.port()))
 	onLoopback := slices.ContainsFunc(there, func(l fact.Listener) bool { return loopback(hostIn(l.Address)) })
 	over6 := slices.ContainsFunc(there, p.otherFamily)
@@ -351,7 +330,7 @@ func probeListensElsewhere(p *probing) *finding {
 		f.cause, f.weight, f.chain = answer.AppNotListening, certain, p.chain(seen, said)
 		f.text = fmt.Sprintf("Container %s does not listen on port %d, and its log says why: %s. It listens on %s.", p.run.Container, p.port(), answer.RoleLog.Mark(why), listening(mine))
 		f.because = []string{"The rest of it is up: the probe's port need not be wrong."}
-		f.fixes = p.h.logsFix(p.run)
+		f.fixes = []answer.Fix{p.h.logsFix(p.run)}
 		p.h.namedFile(f, p.run.Container, why)
 		p.h.meant(f, p.run.Container, why)
 	case over6:
@@ -362,7 +341,7 @@ func probeListensElsewhere(p *probing) *finding {
 		f.cause, f.weight = answer.AppListensElse, certain
 		f.text = fmt.Sprintf("Container %s listens on port %d only on loopback (%s); probes and Services come from outside and are refused.", p.run.Container, p.port(), listening(mine))
 		f.fixes = []answer.Fix{p.h.specFix("have the application listen on all addresses (0.0.0.0 or ::)")}
-	case p.of != nil && declares(p.of, p.port()) && !p.wellAt(mine):
+	case declares(p.of, p.port()) && !p.wellAt(mine):
 		f.cause = answer.AppListensElse
 		f.text = fmt.Sprintf("Container %s declares port %d and listens elsewhere: %s. %s has never succeeded.", p.run.Container, p.port(), listening(mine), prose.Upper(p.what()))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have it listen on port %d%s, or give %s and its containerPort the one where it listens: %s", p.port(), p.h.ofItsConfiguration(p.run.Container), p.field("port"), strings.Join(portsOf(mine), " or ")))}
@@ -384,7 +363,7 @@ func (p *probing) enablePlugin(f *finding, port int, mine []fact.Listener) {
 		return
 	}
 	f.cause = answer.AppNotListening
-	f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("port %d is that of RabbitMQ's plugin %s: put that into its enabled_plugins, or enable it (rabbitmq-plugins enable %s); it takes effect as RabbitMQ starts", port, plugin, plugin))}, f.fixes...)
+	f.first(p.h.specFix(fmt.Sprintf("port %d is that of RabbitMQ's plugin %s: put that into its enabled_plugins, or enable it (rabbitmq-plugins enable %s); it takes effect as RabbitMQ starts", port, plugin, plugin)))
 }
 
 // wellAt says whether another probe of this run is answered where the container listens.
@@ -414,12 +393,10 @@ func onlyIn(line string, listeners []fact.Listener) bool {
 
 // awaitsDebugger words that nobody but a debugger is listened for.
 func (p *probing) awaitsDebugger(at, said *fact.Fact, line string, mine []fact.Listener) *finding {
-	return &finding{
-		cause: answer.AppNotListening, weight: certain, chain: p.chain(at, said),
-		text: fmt.Sprintf("Container %s listens for a debugger alone, on %s, and not on port %d: its runtime was started so that it waits for one before it runs the program. Its log says: %s.",
-			p.run.Container, listening(mine), p.port(), quoteAs(answer.RoleLog, logline.Message(line), quoted)),
-		fixes: []answer.Fix{p.h.specFix("take the debugger's option out of its command or variables (--inspect-brk in NODE_OPTIONS, suspend=y of -agentlib:jdwp, debugpy --wait-for-client, dlv)")},
-	}
+	return p.finds(answer.AppNotListening, certain, at, said).
+		says("Container %s listens for a debugger alone, on %s, and not on port %d: its runtime was started so that it waits for one before it runs the program. Its log says: %s.",
+			p.run.Container, listening(mine), p.port(), quoteAs(answer.RoleLog, logline.Message(line), quoted)).
+		fix(p.h.specFix("take the debugger's option out of its command or variables (--inspect-brk in NODE_OPTIONS, suspend=y of -agentlib:jdwp, debugpy --wait-for-client, dlv)"))
 }
 
 // saysOfPort are the words of an error in the log that name the probed port, with what follows

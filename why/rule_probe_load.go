@@ -36,7 +36,7 @@ func probeOverloaded(p *probing) *finding {
 	if !ok || share(look) < 0 || len(p.before) == 0 && p.kind != fact.Readiness && !p.hasServed() {
 		return nil // before its first success it may be starting
 	}
-	f := &finding{cause: answer.AppOverloaded, weight: strong, chain: p.chain(at)}
+	f := p.finds(answer.AppOverloaded, strong, at)
 	work := workWords(look)
 	if share(look) < busyShare {
 		// The look may compare with one of calmer times; while the attempts failed it was
@@ -48,8 +48,7 @@ func probeOverloaded(p *probing) *finding {
 		work, f.chain = u.String(), p.chain(first, at, last)
 	}
 	f.text = fmt.Sprintf("Container %s is busy (%s) and does not answer %s within its timeout of %s.", p.run.Container, work, p.what(), prose.Span(p.timeout()))
-	f.fixes = append([]answer.Fix{p.h.inside("see what it is busy with", p.run.Container, "top -b -n 1")}, p.h.probeFixes(p)...)
-	return f
+	return f.fix(p.h.inside("see what it is busy with", p.run.Container, "top -b -n 1")).fix(p.h.probeFixes(p)...)
 }
 
 // hasServed says whether any probe of the run succeeded before the attempts at hand: it is up then.
@@ -67,7 +66,7 @@ func probeAnswersLate(p *probing) *finding {
 	if came, silent := p.again(); !late && (silent != nil && came == nil || !p.slowLately()) {
 		return nil // it answers later than any patience, or was quick up to the end
 	}
-	f := &finding{cause: answer.ProbeTimeoutTooShort, weight: fair, chain: p.chain()}
+	f := p.finds(answer.ProbeTimeoutTooShort, fair)
 	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("raise %s of container %s above %d", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()))), p.h.inspect("let the history propose one", p.h.why("--suggest"))}
 	switch {
 	case late && quick > 0, slow > 0 && quick > 2*slow:
@@ -108,8 +107,7 @@ const lastAnswers = 3
 // slowSuccesses counts good answers that took more than half of the timeout, and
 // those that took less than a fifth.
 func (p *probing) slowSuccesses() (slow, quick int64) {
-	for _, f := range p.ever {
-		b := fact.Of[fact.Probed](f)
+	for _, b := range each[fact.Probed](p.ever) {
 		if len(b.Latency) == 0 {
 			switch {
 			case b.Took > p.timeout()/2:
@@ -146,7 +144,7 @@ func probeFinishesLate(p *probing) *finding {
 	if p.mode != silent || p.last.Evidence.Connect == 0 || !ok || len(p.before) == 0 {
 		return nil
 	}
-	here, _ := p.listeners(look)
+	here := p.here(look)
 	if len(here) == 0 || here[0].Backlog > 0 {
 		return nil
 	}
@@ -167,10 +165,9 @@ func probeFinishesLate(p *probing) *finding {
 	if calm == 0 || ended == nil {
 		return nil
 	}
-	return &finding{
-		cause: answer.AppOverloaded, weight: strong, chain: p.chain(at, ended),
-		text: fmt.Sprintf("The application became slow: it connects at once (%s), takes each request up (%d tasks instead of %d) and finishes it, but later than the timeout of %s.",
-			prose.Span(p.last.Evidence.Connect), peak, calm, prose.Span(p.timeout())),
-		fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...),
-	}
+	return p.finds(answer.AppOverloaded, strong, at, ended).
+		says("The application became slow: it connects at once (%s), takes each request up (%d tasks instead of %d) and finishes it, but later than the timeout of %s.",
+			prose.Span(p.last.Evidence.Connect), peak, calm, prose.Span(p.timeout())).
+		fix(p.h.probeFixes(p)...).
+		fix(p.h.logsFix(p.run))
 }

@@ -135,7 +135,7 @@ func probeNotDeployed(p *probing) *finding {
 		text: fmt.Sprintf("The server of container %s is up, and its application is not: its log tells of a failure, and %s has been answered with 404 ever since: its path need not be wrong.",
 			p.run.Container, p.what()),
 		because: []string{quoteLog(lines)}, advice: p.h.read(lines).Advice(),
-		fixes: p.h.logsFix(p.run),
+		fixes: []answer.Fix{p.h.logsFix(p.run)},
 	}
 	p.h.namedFile(f, p.run.Container, p.h.read(lines).Reason())
 	p.h.meant(f, p.run.Container, p.h.read(lines).Reason())
@@ -159,23 +159,15 @@ func itsLogAt(said string, at logline.Spot) string {
 func probeProgramGivenUp(p *probing) *finding {
 	seen, look, ok := p.refusedAndLooked()
 	said, lines := p.log()
-	if _, _, used := p.used(); !ok || said == nil || p.atWork(look) || used.busy() || used.starved() {
-		return nil
-	}
-	if here, _ := p.listeners(look); len(here) > 0 {
-		return nil
-	}
 	i := words.LastOf(lines, knowledge.GaveUp)
-	if i < 0 {
+	if _, _, used := p.used(); i < 0 || !ok || said == nil || p.atWork(look) || used.busy() || used.starved() || len(p.here(look)) > 0 {
 		return nil
 	}
-	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(said, seen)}
-	f.text = fmt.Sprintf("The supervisor in container %s lives, and has given its program %s up: so nothing listens on port %d, and %s is refused.", p.run.Container, knowledge.GaveUp.Slots(lines[i])["program"], p.port(), p.what())
+	f := p.finds(answer.ChildProcessEnded, strong, said, seen).says("The supervisor in container %s lives, and has given its program %s up: so nothing listens on port %d, and %s is refused.", p.run.Container, knowledge.GaveUp.Slots(lines[i])["program"], p.port(), p.what())
 	if why := p.h.read(lines[:i]).Trouble(false); why != "" {
 		f.because = []string{itsLog(why)}
 	}
-	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("mend that, and start the pod anew: the supervisor does not try again by itself, as Kubernetes does where each program has a container of its own"))
-	return f
+	return f.fix(p.h.logsFix(p.run), p.h.specFix("mend that, and start the pod anew: the supervisor does not try again by itself, as Kubernetes does where each program has a container of its own"))
 }
 
 // probeProgramDown: the supervisor that is asked says that a program does not run.
@@ -189,8 +181,7 @@ func probeProgramDown(p *probing) *finding {
 		return nil
 	}
 	name := knowledge.ProgramDown.Slots(lines[down])["program"]
-	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(), fixes: p.h.logsFix(p.run)}
-	f.text = fmt.Sprintf("Program %s of container %s does not run, says its supervisor, which the command of the %s probe asks (%s).", name, p.run.Container, kindWord(p.kind), quote(strings.Join(strings.Fields(lines[down]), " "), kept))
+	f := p.finds(answer.ChildProcessEnded, strong).fix(p.h.logsFix(p.run)).says("Program %s of container %s does not run, says its supervisor, which the command of the %s probe asks (%s).", name, p.run.Container, kindWord(p.kind), quote(strings.Join(strings.Fields(lines[down]), " "), kept))
 	all := len(lines) > 1 // it asks for every program
 	said, lines := p.log()
 	if said == nil {
@@ -199,9 +190,9 @@ func probeProgramDown(p *probing) *finding {
 	f.chain = p.chain(said)
 	if i := words.LastOf(lines, knowledge.EndExpected); i >= 0 && knowledge.EndExpected.Slots(lines[i])["program"] == name {
 		f.because = []string{fmt.Sprintf("Its log says: %s. An end that is expected, mostly with exit code 0, is none after which it starts a program again, unless it is told so (autorestart=true).", quoteAs(answer.RoleLog, logline.Message(lines[i]), kept))}
-		f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if %s is to be started again whenever it ends, set autorestart=true for it (supervisord's default is unexpected)", name))}, f.fixes...)
+		f.first(p.h.specFix(fmt.Sprintf("if %s is to be started again whenever it ends, set autorestart=true for it (supervisord's default is unexpected)", name)))
 		if all {
-			f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if %s is to run once and end, have the probe's command ask only for the programs that serve, by their names", name))}, f.fixes...)
+			f.first(p.h.specFix(fmt.Sprintf("if %s is to run once and end, have the probe's command ask only for the programs that serve, by their names", name)))
 		}
 	} else if why := p.h.read(lines).Trouble(false); why != "" {
 		f.because = []string{itsLog(why)}
@@ -216,11 +207,9 @@ func probeProtocolSaid(p *probing) *finding {
 	if p.mode != broken || p.worked() || at == nil || at.Container != p.run.Container {
 		return nil
 	}
-	return &finding{
-		cause: answer.ProbeProtocol, weight: strong, chain: p.chain(at),
-		text:  fmt.Sprintf("Port %d of container %s speaks another protocol than %s: it cuts the connection, and its log says: %s.", p.port(), p.run.Container, p.what(), quoteAs(answer.RoleLog, logline.Message(line), kept)),
-		fixes: []answer.Fix{p.h.specFix("have the probe speak what the port speaks, use tcpSocket, or have the server speak HTTP there")},
-	}
+	return p.finds(answer.ProbeProtocol, strong, at).
+		says("Port %d of container %s speaks another protocol than %s: it cuts the connection, and its log says: %s.", p.port(), p.run.Container, p.what(), quoteAs(answer.RoleLog, logline.Message(line), kept)).
+		fix(p.h.specFix("have the probe speak what the port speaks, use tcpSocket, or have the server speak HTTP there"))
 }
 
 // probeDependencySaid: it says no because of something that it asks.
@@ -248,7 +237,7 @@ func probeDependencySaid(p *probing) *finding {
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(at),
 		text:  fmt.Sprintf("Container %s fails because %s: %s.", p.run.Container, why, quote(logline.Message(n.said), quoted)),
 		then:  []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
-		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
+		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)),
 	}
 	p.h.given(f, p.run.Container, n.said)
 	if knowledge.ClusterFails.In(n.said) {
@@ -274,7 +263,7 @@ func (h *inquiry) soleContainer() bool {
 // elsewhere is what to do about a container that asks its own pod for what is not there.
 func (h *inquiry) elsewhere(container, place string) answer.Fix {
 	rest := "; many programs ask there by default, where they are given none, or by a variable's wrong name"
-	for _, s := range h.sources(h.Spec(container)) {
+	for _, s := range h.sources(h.spec(container)) {
 		if s.kind == "Secret" {
 			rest = fmt.Sprintf(" (some are of Secret %s)", s.name) + rest
 			break
@@ -295,10 +284,9 @@ func (p *probing) asksItself(n needed, said, looked *fact.Fact, look fact.Looked
 	}
 	return &finding{
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(said, looked),
-		text: fmt.Sprintf("Container %s asks port %s of its own pod (%s), in which nothing else runs and nobody listens there: %s.", p.run.Container, port, n.place, quote(logline.Message(n.said), quoted)),
-		then: []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
-		fixes: append([]answer.Fix{p.h.elsewhere(p.run.Container, n.place)},
-			p.h.logsFix(p.run)...),
+		text:  fmt.Sprintf("Container %s asks port %s of its own pod (%s), in which nothing else runs and nobody listens there: %s.", p.run.Container, port, n.place, quote(logline.Message(n.said), quoted)),
+		then:  []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
+		fixes: []answer.Fix{p.h.elsewhere(p.run.Container, n.place), p.h.logsFix(p.run)},
 	}
 }
 
@@ -321,7 +309,7 @@ func probeSiblingElsewhere(p *probing) *finding {
 		return nil
 	}
 	_, port, _ := splitAddress(n.place)
-	f := &finding{cause: answer.AppNotListening, weight: fair, chain: p.chain(said, at)}
+	f := p.finds(answer.AppNotListening, fair, said, at)
 	var other []string
 	for _, l := range look.Listeners {
 		_, on, _ := splitAddress(l.Address)
@@ -338,11 +326,11 @@ func probeSiblingElsewhere(p *probing) *finding {
 		f.text = fmt.Sprintf("Container %s asks port %s of its own pod, and the other container listens elsewhere: on %s.", p.run.Container, port, strings.Join(other, ", "))
 	}
 	f.because = []string{quoteLog(lines)}
-	f.fixes = p.h.logsFix(p.run)
+	f.fixes = []answer.Fix{p.h.logsFix(p.run)}
 	if down := p.onlyOtherDown(); down != nil && len(other) == 0 {
 		f.cause, f.weight, f.container, f.chain = answer.SiblingNotReady, strong, down.Container, p.chain(said, down.Exit)
 		f.text = fmt.Sprintf("Container %s asks port %s of its own pod, and nobody listens there: the other container, %s, is down or ends again and again.", p.run.Container, port, down.Container)
-		f.fixes = p.h.logsFix(down)
+		f.fixes = []answer.Fix{p.h.logsFix(down)}
 		if end := explainExit(p.h, down, ""); slices.Contains(ofSiblings, end.Cause) {
 			f.cause, f.because, f.fixes, f.told = end.Cause, []string{end.Text}, end.Fixes, end.Told
 		}
@@ -369,10 +357,10 @@ func (p *probing) onlyOtherDown() *history.Run {
 			continue
 		}
 		for _, r := range slices.Backward(p.h.Runs(c.Name)) {
-			if r.Exit != nil && (r == p.h.Last(c.Name) || p.h.now.Sub(r.Exit.When()) < lookedLately) {
+			if r.Exit != nil && (r == p.h.Last(c.Name) || p.h.Now.Sub(r.Exit.When()) < lookedLately) {
 				return r // one in back-off is down for minutes
 			}
-			if r.Exit == nil && r.Started != nil && p.h.now.Sub(r.Started.When()) >= getIn {
+			if r.Exit == nil && r.Started != nil && p.h.Now.Sub(r.Started.When()) >= getIn {
 				return nil
 			}
 		}

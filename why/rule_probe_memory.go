@@ -24,8 +24,8 @@ func probeMemoryHigh(p *probing) *finding {
 		return nil
 	}
 	over, stalled := b.Seen.Sub(a.Seen), after.MemorySome-before.MemorySome
-	f := &finding{cause: answer.MemoryThrottled, weight: refuted, chain: p.chain(a, b), fixes: p.moreMemory()}
-	hit := fmt.Sprintf("it exceeded its memory.high%s %s", highOf(after), prose.Times(int(exceeded)))
+	f := p.finds(answer.MemoryThrottled, refuted, a, b).fix(p.moreMemory()...)
+	hit := fmt.Sprintf("it exceeded its memory.high%s %s", ofSize(after.MemoryHigh), prose.Times(int(exceeded)))
 	switch {
 	case after.CPUSome+after.MemorySome+after.IOSome == 0: // no PSI
 		if after.WorkingSet < after.MemoryHigh/10*9 {
@@ -59,14 +59,6 @@ func (p *probing) asked() (sum time.Duration) {
 		sum += fact.Of[fact.Probed](f).Took
 	}
 	return sum
-}
-
-// highOf words the memory.high of a sample; empty where it is gone by then.
-func highOf(s fact.Sampled) string {
-	if s.MemoryHigh == 0 {
-		return ""
-	}
-	return " of " + prose.Size(s.MemoryHigh)
 }
 
 // moreMemory returns the steps that take a container out of its memory.high.

@@ -20,14 +20,9 @@ func probeTableFull(p *probing) *finding {
 		if at.When().Before(p.from.Add(-p.period())) || at.When().After(p.until.Add(p.period())) {
 			continue
 		}
-		return &finding{
-			cause: answer.NetworkBlocked, weight: certain, chain: p.chain(at),
-			text: fmt.Sprintf("The node's table of connections was full (nf_conntrack_max), so the kernel dropped packets of new ones, and no connection of %s came about. Other pods of the node suffer from it too.", p.what()),
-			fixes: []answer.Fix{
-				kubectl.OnNode("see how full it is, and raise the limit on the node", "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max"),
-				kubectl.OnNode("see who opens that many", "conntrack -L 2>/dev/null | grep -oE 'src=[0-9.]+' | sort | uniq -c | sort -rn | head"),
-			},
-		}
+		return p.finds(answer.NetworkBlocked, certain, at).
+			says("The node's table of connections was full (nf_conntrack_max), so the kernel dropped packets of new ones, and no connection of %s came about. Other pods of the node suffer from it too.", p.what()).
+			fix(kubectl.OnNode("see how full it is, and raise the limit on the node", "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max"), kubectl.OnNode("see who opens that many", "conntrack -L 2>/dev/null | grep -oE 'src=[0-9.]+' | sort | uniq -c | sort -rn | head"))
 	}
 	return nil
 }
@@ -37,8 +32,7 @@ func probeBlocked(p *probing) *finding {
 	if p.mode != unreachable && p.mode != refused || p.last.Evidence == nil {
 		return nil
 	}
-	f := &finding{cause: answer.NetworkBlocked, weight: weak, chain: p.chain()}
-	f.text = fmt.Sprintf("Nothing comes back from port %d of the pod: %s.", p.port(), p.how())
+	f := p.finds(answer.NetworkBlocked, weak).says("Nothing comes back from port %d of the pod: %s.", p.port(), p.how())
 	f.fixes = []answer.Fix{
 		p.h.inspect("see which rules drop it", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'"),
 		p.h.inside("ask from inside, past the network", p.run.Container, shell.Linef("wget -qO- -T 5 http://127.0.0.1:%d/", p.port())),
@@ -47,7 +41,7 @@ func probeBlocked(p *probing) *finding {
 		f.weight = strong
 	}
 	if at, look, ok := p.look(); ok {
-		here, _ := p.listeners(look)
+		here := p.here(look)
 		switch {
 		case p.mode == refused && !p.heldBefore(p.newestRefused()), p.gotThrough():
 			return nil // it has come up since
@@ -84,7 +78,6 @@ func (p *probing) gotThrough() bool {
 // before an attempt: an answer or a look tells.
 func (p *probing) heldBefore(attempt *fact.Fact) bool {
 	return len(p.before) > 0 || slices.ContainsFunc(p.run.Looks, func(f *fact.Fact) bool {
-		here, _ := p.listeners(fact.Of[fact.Looked](f))
-		return len(here) > 0 && f.Seen.Before(attempt.When())
+		return len(p.here(fact.Of[fact.Looked](f))) > 0 && f.Seen.Before(attempt.When())
 	})
 }

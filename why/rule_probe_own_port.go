@@ -17,11 +17,7 @@ var ownPort = regexp.MustCompile(`(?:\blocalhost|\b127(?:\.\d{1,3}){3}|\[::1\])(
 
 // asksOwnPort is the only port of loopback that a probe's command, or what it puts out, has.
 func (p *probing) asksOwnPort() (port string, ok bool) {
-	texts := []string{p.last.Evidence.Output}
-	if p.spec != nil && p.spec.Exec != nil {
-		texts = append(texts, strings.Join(p.spec.Exec.Command, " "))
-	}
-	for _, text := range texts {
+	for _, text := range []string{p.last.Evidence.Output, strings.Join(p.argv(), " ")} {
 		for _, m := range ownPort.FindAllStringSubmatch(text, -1) {
 			if n, err := strconv.Atoi(m[1]); err != nil || n == 0 || n > 65535 || port != "" && port != m[1] {
 				return "", false
@@ -49,13 +45,11 @@ func probeCommandElsewhere(p *probing) *finding {
 	if len(mine) == 0 || len(listenersAt(look.Listeners, port)) > 0 {
 		return nil
 	}
-	f := &finding{
-		cause: answer.AppListensElse, weight: strong, chain: p.chain(looked),
-		text: fmt.Sprintf("The command of %s asks port %s of the container itself, where it does not listen and nobody else of the pod does: %s%s. It listens on %s.",
-			p.what(), port, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output), listening(mine)),
-		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have the command in %sProbe.exec.command ask where container %s listens (port %s), or have the container listen on port %s, too",
-			kindWord(p.kind), p.run.Container, strings.Join(portsOf(mine), " or "), port))},
-	}
+	f := p.finds(answer.AppListensElse, strong, looked).
+		says("The command of %s asks port %s of the container itself, where it does not listen and nobody else of the pod does: %s%s. It listens on %s.",
+			p.what(), port, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output), listening(mine)).
+		fix(p.h.specFix(fmt.Sprintf("have the command in %sProbe.exec.command ask where container %s listens (port %s), or have the container listen on port %s, too",
+			kindWord(p.kind), p.run.Container, strings.Join(portsOf(mine), " or "), port)))
 	if n, err := strconv.Atoi(port); err == nil {
 		p.enablePlugin(f, n, mine)
 	}
@@ -64,7 +58,7 @@ func probeCommandElsewhere(p *probing) *finding {
 
 // asksAddress is the port of the pod's own address that a command says it did not reach; "" for none.
 func (p *probing) asksAddress() string {
-	status, _ := p.h.Status(p.h.policy)
+	status, _ := p.h.Status(p.h.Policy)
 	for _, word := range strings.FieldsFunc(p.last.Evidence.Output, func(r rune) bool { return strings.ContainsRune(" \t\n,;()[]'\"", r) }) {
 		if host, port, ok := splitAddress(strings.TrimRight(word, ":.")); ok && host != "" && host == status.PodIP {
 			return port
@@ -79,12 +73,10 @@ func (p *probing) onlyLoopback(looked *fact.Fact, look fact.Looked, port string)
 	if len(there) == 0 || slices.ContainsFunc(there, func(l fact.Listener) bool { return !loopback(hostIn(l.Address)) }) {
 		return nil
 	}
-	return &finding{
-		cause: answer.AppListensElse, weight: strong, chain: p.chain(looked),
-		text: fmt.Sprintf("Container %s listens on port %s only on loopback (%s), and the command of %s asks at the pod's address, where others ask, too: %s%s.",
-			p.run.Container, port, listening(there), p.what(), commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)),
-		fixes: []answer.Fix{p.listenFix(there[0])},
-	}
+	return p.finds(answer.AppListensElse, strong, looked).
+		says("Container %s listens on port %s only on loopback (%s), and the command of %s asks at the pod's address, where others ask, too: %s%s.",
+			p.run.Container, port, listening(there), p.what(), commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)).
+		fix(p.listenFix(there[0]))
 }
 
 // listenFix is what to do where a server listens on loopback alone.

@@ -1,7 +1,6 @@
 package why
 
 import (
-	"fmt"
 	"strings"
 
 	"whylet.dev/whylet/shell"
@@ -16,12 +15,7 @@ func probeRedirected(p *probing) *finding {
 	if ev == nil || p.worked() || p.mode == answered || !strings.HasPrefix(ev.Target, "http://") || !strings.HasPrefix(ev.Redirected, "https://") {
 		return nil
 	}
-	return &finding{
-		cause: answer.ProbeWrongScheme, weight: certain, chain: p.chain(),
-		text: fmt.Sprintf("The application answers %s with a redirect to HTTPS, which the node follows, and there it fails: %s.", p.what(), strings.TrimSuffix(p.how(), ".")),
-		fixes: []answer.Fix{
-			p.h.specFix("have the probe ask by HTTPS, on the port where the application speaks it, or for a path that is not redirected"),
-			p.h.inside("see the redirect", p.run.Container, shell.Linef("wget -S -O- %s", prose.Brief(ev.Target, 80))),
-		},
-	}
+	return p.finds(answer.ProbeWrongScheme, certain).
+		says("The application answers %s with a redirect to HTTPS, which the node follows, and there it fails: %s.", p.what(), strings.TrimSuffix(p.how(), ".")).
+		fix(p.h.specFix("have the probe ask by HTTPS, on the port where the application speaks it, or for a path that is not redirected"), p.h.inside("see the redirect", p.run.Container, shell.Linef("wget -S -O- %s", prose.Brief(ev.Target, 80))))
 }

@@ -39,7 +39,7 @@ func (p *probing) relayed() string {
 	if !seen || slices.ContainsFunc(look.Listeners, runs) {
 		return ""
 	}
-	here, _ := p.listeners(look)
+	here := p.here(look)
 	if other || programs[signer] != nil && len(here) > 0 && !slices.ContainsFunc(here, func(l fact.Listener) bool { return l.Command == "" }) {
 		return by
 	}

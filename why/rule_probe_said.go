@@ -46,9 +46,9 @@ func probeSaidNo(p *probing) *finding {
 	default:
 		return nil
 	}
-	f.fixes = append(f.fixes, append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
+	f.fix(append(p.h.probeFixes(p), p.h.logsFix(p.run))...)
 	if p.mode == exitCode && strings.TrimSpace(ev.Output) == "" { // nothing tells whether it or the application is at fault
-		f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("if container %s works, correct the command of its %s probe", p.run.Container, kindWord(p.kind))))
+		f.fix(p.h.specFix(fmt.Sprintf("if container %s works, correct the command of its %s probe", p.run.Container, kindWord(p.kind))))
 	}
 	if p.openAnswer() {
 		return f.possibly()
@@ -75,8 +75,7 @@ func (p *probing) complainsNow() bool {
 // seenListening says whether a look shows that the container itself holds the probed port.
 func (p *probing) seenListening() bool {
 	_, look, ok := p.look()
-	here, _ := p.listeners(look)
-	return ok && slices.ContainsFunc(here, func(l fact.Listener) bool { return !l.Other && p.h.Owner(l.PID) == p.run.Container })
+	return ok && slices.ContainsFunc(p.here(look), func(l fact.Listener) bool { return !l.Other && p.h.Owner(l.PID) == p.run.Container })
 }
 
 // sayingBeside is what an answer says, and of a server's own page of an error no more than its
@@ -231,8 +230,7 @@ func (p *probing) saidFirst() (at *fact.Fact, first string) {
 	}
 	last := p.before[len(p.before)-1]
 	since, until := last.End().Add(fact.Of[fact.Probed](last).Took), p.failed[0].Seen
-	for _, at := range p.run.Looks {
-		look := fact.Of[fact.Looked](at)
+	for at, look := range each[fact.Looked](p.run.Looks) {
 		if at.Seen.Before(p.from) || len(look.SaidAt) != len(look.Said) || len(look.Said) == 0 {
 			continue
 		}
@@ -280,7 +278,9 @@ func probeBrokeOff(p *probing) *finding {
 	if p.mode != broken {
 		return nil
 	}
-	f := &finding{cause: answer.AppUnhealthy, weight: weak, chain: p.chain(), fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
+	f := p.finds(answer.AppUnhealthy, weak).
+		fix(p.h.probeFixes(p)...).
+		fix(p.h.logsFix(p.run))
 	closed := "without an answer"
 	if cutShort(p.last) {
 		closed = "in the middle of its answer"
@@ -296,7 +296,7 @@ func probeBrokeOff(p *probing) *finding {
 		if cutShort(p.last) {
 			step = "correct the application: its answer there is not complete (shorter than its Content-Length, for example)"
 		}
-		f.fixes = append([]answer.Fix{p.h.specFix(step)}, f.fixes...)
+		f.first(p.h.specFix(step))
 	}
 	return f
 }

@@ -19,8 +19,7 @@ const speaksLasts = 10 * time.Minute
 // speaks is the newest hello of this probe that was answered.
 func (p *probing) speaks() (*fact.Fact, fact.AskedAgain) {
 	for _, r := range slices.Backward(p.h.Runs(p.run.Container)) {
-		for _, f := range slices.Backward(r.Decided().Again) {
-			b := fact.Of[fact.AskedAgain](f)
+		for f, b := range newest[fact.AskedAgain](r.Decided().Again) {
 			if b.Probe == p.kind && b.Speaks != "" && f.When().After(p.from.Add(-speaksLasts)) && !f.When().After(p.until.Add(p.period())) {
 				return f, b
 			}
@@ -43,7 +42,7 @@ func probeSpeaksOtherwise(p *probing) *finding {
 	if at == nil {
 		return nil
 	}
-	f := &finding{cause: answer.ProbeProtocol, weight: certain, chain: p.chain(at)}
+	f := p.finds(answer.ProbeProtocol, certain, at)
 	asHTTP2, overTLS := spokenWays(p.spec)
 	instead := fmt.Sprintf("Port %d of container %s speaks", p.port(), p.run.Container)
 	switch b.Speaks {

@@ -16,16 +16,19 @@ import (
 
 // probeSlowStart: killed before it ever was healthy, and still starting.
 func probeSlowStart(p *probing) *finding {
-	if p.kind == fact.Readiness && !p.clientRefused() && (p.mode != refused && p.mode != silent || !p.tellsProgress() && p.begun() == "" && !p.tookLonger()) || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
+	if len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
+		return nil
+	}
+	said, before := p.progressLately()
+	if p.kind == fact.Readiness && !p.clientRefused() && (p.mode != refused && p.mode != silent || said == "" && p.begun() == "" && !p.tookLonger()) {
 		return nil
 	}
 	given := p.until.Sub(p.run.Started.When())
-	needs := p.needs(given)
 	f := &finding{
 		cause: answer.AppSlowStart, weight: weak, chain: append(links(p.run.Started), p.chain()...),
 		text: fmt.Sprintf("Container %s was still starting: it was ended %s after its start, before %s had succeeded once.", p.run.Container, prose.Span(given), p.what()),
 		fixes: []answer.Fix{
-			p.h.specFix(fmt.Sprintf("give container %s a startupProbe that allows more than %s, as with periodSeconds: 10 and failureThreshold: %d", p.run.Container, prose.Span(given), max(3, prose.Seconds(needs)/10))),
+			p.h.specFix(fmt.Sprintf("give container %s a startupProbe that allows more than %s, as with periodSeconds: 10 and failureThreshold: %d", p.run.Container, prose.Span(given), max(3, prose.Seconds(needs(given, said))/10))),
 			p.h.inspect("see how far it came", p.h.kubectl("logs %s -c %s -p", p.h.Pod.Name, p.run.Container)),
 		},
 	}
@@ -44,7 +47,7 @@ func probeSlowStart(p *probing) *finding {
 		f.because = []string{fmt.Sprintf("It says so itself%s.", saying(ev.Output))}
 		return f
 	}
-	if said, before := p.progressLately(); said != "" { // it may listen already
+	if said != "" { // it may listen already
 		f.weight = strong
 		f.because = []string{fmt.Sprintf("Its log says how far it had come: “%s”.", answer.RoleNoted.Mark(prose.Brief(said, quoted)))}
 		if before {
@@ -85,7 +88,7 @@ func probeSlowStart(p *probing) *finding {
 	f.weight = strong
 	if p.atLimit(u.cpu, u.over) {
 		f.because = append(f.because, fmt.Sprintf("Its own CPU limit%s allows no more.", p.cpuLimit()))
-		f.fixes = append(f.fixes, p.h.limitsFix("or raise the CPU limit of container "+p.run.Container))
+		f.fix(p.h.limitsFix("or raise the CPU limit of container " + p.run.Container))
 	}
 	return f
 }
@@ -97,19 +100,12 @@ func (p *probing) tookLonger() bool {
 
 // needs is how long a start may take that was ended after some time: twice that, or, where its log says how much of
 // all was done, half as much again as all of it takes.
-func (p *probing) needs(given time.Duration) time.Duration {
-	said, _ := p.progressLately()
+func needs(given time.Duration, said string) time.Duration {
 	share, ok := logline.Done(said)
 	if !ok || share <= 0 {
 		return 2 * given
 	}
 	return max(2*given, time.Duration(1.5*float64(given)/share))
-}
-
-// tellsProgress: see progressLately.
-func (p *probing) tellsProgress() bool {
-	said, _ := p.progressLately()
-	return said != ""
 }
 
 // progressLately is the same of the run, or, where it is younger than the one before was when a probe ended that,
@@ -124,7 +120,7 @@ func (p *probing) progressLately() (said string, before bool) {
 		return "", false
 	}
 	was := runs[n-1]
-	kind := map[fact.KillReason]fact.ProbeKind{fact.KillLiveness: fact.Liveness, fact.KillStartup: fact.Startup}[fact.Of[fact.Kill](was.Kill).Reason]
+	kind := probeOfKill[fact.Of[fact.Kill](was.Kill).Reason]
 	if kind == "" || p.until.Sub(p.run.Started.When()) > was.Exit.When().Sub(was.Started.When()) {
 		return "", false
 	}
@@ -257,7 +253,7 @@ func (p *probing) mayStillStart(look fact.Looked) bool {
 		return false
 	}
 	command := ""
-	if p.of != nil && len(p.of.Command) > 0 {
+	if len(p.of.Command) > 0 {
 		command = path.Base(p.of.Command[0])
 	}
 	for _, f := range p.run.Ended {
@@ -317,8 +313,7 @@ func (p *probing) othersTook() time.Duration {
 			continue
 		}
 		failedFirst := false
-		for _, f := range r.Probes {
-			b := fact.Of[fact.Probed](f)
+		for f, b := range each[fact.Probed](r.Probes) {
 			if b.Probe != p.kind {
 				continue
 			}

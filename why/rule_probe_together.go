@@ -28,9 +28,7 @@ func probeDependency(p *probing) *finding {
 	first := p.h.neighboursFailures()
 	var names []string
 	independent := 0
-	for i := range p.h.Neighbours {
-		f := &p.h.Neighbours[i]
-		b := fact.Of[fact.Probed](f)
+	for f, b := range every[fact.Probed](p.h.Neighbours) {
 		if first[f.Pod] != f || b.Evidence == nil || modeOf(b) != p.mode || b.Evidence.Status != ev.Status || pathOf(b.Evidence.Target) != pathOf(ev.Target) || b.Evidence.Output != ev.Output {
 			continue
 		}
@@ -45,7 +43,7 @@ func probeDependency(p *probing) *finding {
 	if len(names) == 0 {
 		return nil
 	}
-	f := &finding{cause: answer.DependencyDown, weight: fair, chain: p.chain()}
+	f := p.finds(answer.DependencyDown, fair)
 	slices.Sort(names)
 	if independent > 1 {
 		f.weight = strong
@@ -58,9 +56,8 @@ func probeDependency(p *probing) *finding {
 // neighboursFailures are the first failed attempts that are known of other pods.
 func (h *inquiry) neighboursFailures() map[fact.Pod]*fact.Fact {
 	first := map[fact.Pod]*fact.Fact{}
-	for i := range h.Neighbours {
-		f := &h.Neighbours[i]
-		if b, ok := f.Body.(fact.Probed); ok && bad(b) && (first[f.Pod] == nil || f.When().Before(first[f.Pod].When())) {
+	for f, b := range every[fact.Probed](h.Neighbours) {
+		if bad(b) && (first[f.Pod] == nil || f.When().Before(first[f.Pod].When())) {
 			first[f.Pod] = f
 		}
 	}
@@ -73,9 +70,8 @@ func (p *probing) otherAge(failed *fact.Fact) bool {
 		return false
 	}
 	var start time.Time
-	for i := range p.h.Neighbours {
-		f := &p.h.Neighbours[i]
-		if _, ok := f.Body.(fact.Started); ok && f.Pod == failed.Pod && f.Container == failed.Container && f.When().Before(failed.When()) && f.When().After(start) {
+	for f := range every[fact.Started](p.h.Neighbours) {
+		if f.Pod == failed.Pod && f.Container == failed.Container && f.When().Before(failed.When()) && f.When().After(start) {
 			start = f.When()
 		}
 	}

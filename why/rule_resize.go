@@ -45,7 +45,7 @@ func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 	switch pending.Reason {
 	case v1.PodReasonDeferred:
 		f.text = fmt.Sprintf("The new resources that its spec asks for do not fit on the node now, so it keeps running with the old ones until there is room: %s.", said)
-		f.fixes = append(f.fixes, h.inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"))
+		f.fix(h.inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"))
 	case v1.PodReasonInfeasible:
 		f.text = fmt.Sprintf("The node can never give it the new resources that its spec asks for, so it keeps running with the old ones: %s.", said)
 	default:

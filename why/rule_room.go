@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -28,10 +29,10 @@ var inMemory = regexp.MustCompile(`kubernetes\.io~(projected|secret|empty-dir)`)
 // the words are about a volume that is kept in memory: kubelet makes that no larger than the limits of
 // the pod (pkg/volume/emptydir, calculateEmptyDirMemorySize).
 func (h *inquiry) thousandths(message string) (container, meant string) {
-	if h.Object == nil || !inMemory.MatchString(message) {
+	if !inMemory.MatchString(message) {
 		return "", ""
 	}
-	for _, c := range h.Object.Spec.Containers {
+	for _, c := range h.podSpec().Containers {
 		if limit := c.Resources.Limits.Memory(); strings.HasSuffix(limit.String(), "m") {
 			return c.Name, strings.TrimSuffix(limit.String(), "m") + "Mi"
 		}
@@ -44,11 +45,9 @@ func startDiskFull(c notStarted) *finding {
 	if !knowledge.NoSpace.In(c.message) {
 		return nil
 	}
-	return &finding{
-		cause: answer.DiskFull, weight: certain, chain: c.chain(),
-		text:  fmt.Sprintf("Container %s does not start because a disk of the node is full: %s.", c.run.Container, prose.Brief(c.message, kept)),
-		fixes: []answer.Fix{nodesDisks},
-	}
+	return c.finds(answer.DiskFull, certain).
+		says("Container %s does not start because a disk of the node is full: %s.", c.run.Container, prose.Brief(c.message, kept)).
+		fix(nodesDisks)
 }
 
 var nodesDisks = kubectl.OnNode("see what fills the node's disks", "df -h; df -i")
@@ -58,11 +57,9 @@ func startProcessLimit(c notStarted) *finding {
 	if !words.NoFork(c.message) {
 		return nil
 	}
-	return &finding{
-		cause: answer.ProcessLimit, weight: certain, chain: c.chain(),
-		text:  fmt.Sprintf("Container %s does not start because no more processes are allowed: %s.", c.run.Container, prose.Brief(c.message, kept)),
-		fixes: []answer.Fix{kubectl.OnNode("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max")},
-	}
+	return c.finds(answer.ProcessLimit, certain).
+		says("Container %s does not start because no more processes are allowed: %s.", c.run.Container, prose.Brief(c.message, kept)).
+		fix(kubectl.OnNode("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max"))
 }
 
 // diskFullSaid: the application's last words are ENOSPC's.
@@ -71,11 +68,9 @@ func diskFullSaid(e ending) *finding {
 	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}
-	return &finding{
-		cause: answer.DiskFull, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it could not write: %s.", e.run.Container, e.after(), prose.Brief(said, kept)),
-		fixes: append([]answer.Fix{e.h.inside("see what fills its file systems", e.run.Container, "df -h")}, e.h.roomFix(e.run.Container, said)),
-	}
+	return e.finds(answer.DiskFull, strong).
+		says("Container %s ended%s because it could not write: %s.", e.run.Container, e.after(), prose.Brief(said, kept)).
+		fix(e.h.inside("see what fills its file systems", e.run.Container, "df -h"), e.h.roomFix(e.run.Container, said))
 }
 
 // roomFix gives the volume more room in which words name a file, or shared memory; where they name
@@ -93,25 +88,16 @@ func (h *inquiry) roomFix(container, said string) answer.Fix {
 		return h.specFix(moreShared)
 	}
 	var may []answer.Fix
-	for _, m := range volumeMounts(h.Spec(container)) {
-		if _, v := h.volumeOf(container, path.Clean(m.MountPath)); v != nil && !m.ReadOnly {
-			if fix, ok := h.moreRoom(v); ok {
-				fix.Text = "if it is at " + m.MountPath + ": " + fix.Text
-				may = append(may, fix)
-			}
+	for m, v := range h.mounted(container) {
+		if fix, ok := h.moreRoom(v); ok && !m.ReadOnly {
+			fix.Text = "if it is at " + m.MountPath + ": " + fix.Text
+			may = append(may, fix)
 		}
 	}
 	if len(may) == 1 {
 		return may[0]
 	}
 	return h.specFix("have it write less, or give it more room where it writes")
-}
-
-func volumeMounts(c *v1.Container) []v1.VolumeMount {
-	if c == nil {
-		return nil
-	}
-	return c.VolumeMounts
 }
 
 // moreRoom is how a volume that is bounded gets more room; ok is false where nothing but the node's disk bounds it.
@@ -147,9 +133,9 @@ func processLimitHit(e ending) *finding {
 	if full == nil && said == "" {
 		return nil
 	}
-	f := &finding{cause: answer.ProcessLimit, weight: strong, chain: e.chain(full), fixes: e.h.pidFixes(e.run)}
+	f := e.finds(answer.ProcessLimit, strong, full).fix(e.h.pidFixes(e.run)...)
 	if full == nil {
-		f.fixes = append(f.fixes, e.h.inside("a user other than root has a limit of its own, counted over all its processes on the node", e.run.Container, "sh -c 'ulimit -u'"))
+		f.fix(e.h.inside("a user other than root has a limit of its own, counted over all its processes on the node", e.run.Container, "sh -c 'ulimit -u'"))
 	}
 	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because it could not start another process%s%s.", e.run.Container, e.after(), e.exit.ExitCode, pidWords(full), colon(said))
 	return f
@@ -178,7 +164,7 @@ func probeDiskFull(p *probing) *finding {
 	}
 	return &finding{
 		cause: answer.DiskFull, weight: strong, chain: p.chain(),
-		text:  fmt.Sprintf("Container %s says that there is no room to write: %s failed, saying %q.", p.run.Container, p.what(), prose.Midst(words.Told(firstOf(ev.Output, p.last.Message)), kept)),
+		text:  fmt.Sprintf("Container %s says that there is no room to write: %s failed, saying %q.", p.run.Container, p.what(), prose.Midst(words.Told(cmp.Or(ev.Output, p.last.Message)), kept)),
 		fixes: []answer.Fix{p.h.inside("see whether it is one of its own file systems", p.run.Container, "df -h")}, // it may pass on another's words
 	}
 }
@@ -191,19 +177,10 @@ func probeProcessLimit(p *probing) *finding {
 	if full == nil && !said || p.mode == refused && len(p.before) == 0 {
 		return nil
 	}
-	f := &finding{cause: answer.ProcessLimit, weight: strong, chain: p.chain(full), fixes: p.h.pidFixes(p.run)}
+	f := p.finds(answer.ProcessLimit, strong, full).fix(p.h.pidFixes(p.run)...)
 	if full != nil && said {
 		f.weight = certain
 	}
 	f.text = fmt.Sprintf("Container %s cannot start another process%s; so %s fails.", p.run.Container, pidWords(full), p.what())
 	return f
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }

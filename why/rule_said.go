@@ -91,7 +91,7 @@ func execSaid(e ending) *finding {
 	if e.exit.ExitCode != 255 || e.lasted() > quickly || !strings.HasPrefix(said, "exec ") || len(e.exit.LastLines) > 1 {
 		return nil
 	}
-	f := &finding{cause: answer.AppStartFailed, weight: strong, chain: e.chain()}
+	f := e.finds(answer.AppStartFailed, strong)
 	switch {
 	case knowledge.ExecFormat.In(said):
 		f.text = fmt.Sprintf("The program of container %s is made for another kind of machine: %s.", e.run.Container, prose.Brief(said, kept))
@@ -110,7 +110,7 @@ func execSaid(e ending) *finding {
 // forbids.
 func readOnlySaid(e ending) *finding {
 	said := e.said(func(line string) bool { return knowledge.Any(line, knowledge.ReadOnly, knowledge.NoTemporary) })
-	if e.exit.ExitCode == 0 || e.spec == nil || said == "" {
+	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}
 	context := e.spec.SecurityContext
@@ -120,11 +120,9 @@ func readOnlySaid(e ending) *finding {
 	if _, volume := e.h.volumeOf(e.run.Container, "/tmp"); volume != nil && !knowledge.ReadOnly.In(said) {
 		return nil // there is a place for temporary files, and something else is wrong with it
 	}
-	return &finding{
-		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), gist(said)),
-		fixes: []answer.Fix{e.h.specFix("mount an emptyDir where it writes, or let it write to its root file system")},
-	}
+	return e.finds(answer.SecurityRefused, strong).
+		says("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), gist(said)).
+		fix(e.h.specFix("mount an emptyDir where it writes, or let it write to its root file system"))
 }
 
 // permissionSaid: it was refused something, and its security context says that it
@@ -151,13 +149,13 @@ func permissionSaid(e ending) *finding {
 	f := &finding{
 		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, gist(said)),
-		fixes: e.h.logsFix(e.run), saysUser: e.h.runsAsUser(e.spec),
+		fixes: []answer.Fix{e.h.logsFix(e.run)}, saysUser: e.h.runsAsUser(e.spec),
 	}
 	if add := e.h.addFixes(e.spec, said); add != nil {
 		f.fixes = append(add, f.fixes...)
 		return f // whose a file is, is of no matter then
 	}
-	f.fixes = append(f.fixes, e.h.mayThen(e.run.Container, said))
+	f.fix(e.h.mayThen(e.run.Container, said))
 	e.h.namedFile(f, e.run.Container, said)
 	return f
 }
@@ -181,7 +179,7 @@ func (e ending) notItsVolume() string {
 // has run as another user; and that.
 func (e ending) notItsFile() (said, less string) {
 	pod := e.h.Object
-	if pod == nil || e.spec == nil || !e.h.runsAsUser(e.spec) {
+	if pod == nil || !e.h.runsAsUser(e.spec) {
 		return "", ""
 	}
 	for _, line := range e.saidAtLast() {
@@ -218,7 +216,7 @@ func (e ending) notItsDatabase() *finding {
 		return &finding{
 			cause: answer.SecurityRefused, weight: strong, chain: e.chain(), saysUser: true,
 			text:  fmt.Sprintf("Container %s ended%s because SQLite could not open its file, most likely since %s, and volume %s, in which %s is, belongs to another one: %s.", e.run.Container, e.after(), user, volume.Name, file, gist(said)),
-			fixes: append([]answer.Fix{e.h.mayThen(e.run.Container, file+" denied"), e.h.specFix("or, if its folder is not there, make that before it starts (an init container)")}, e.h.logsFix(e.run)...),
+			fixes: []answer.Fix{e.h.mayThen(e.run.Container, file+" denied"), e.h.specFix("or, if its folder is not there, make that before it starts (an init container)"), e.h.logsFix(e.run)},
 		}
 	}
 	return nil
@@ -298,7 +296,7 @@ func gives(c *v1.Container, capability string) bool {
 
 // notGiven: what it says that it ends for needs a capability that it has not.
 func (e ending) notGiven() *finding {
-	if e.spec == nil {
+	if e.spec.Name == "" {
 		return nil
 	}
 	for said := range strings.SplitSeq(e.inItsWords(), " / ") { // as [logline.Story.Reason] puts them together
@@ -310,11 +308,9 @@ func (e ending) notGiven() *finding {
 		if slices.Contains(byDefault, needs) {
 			why = "which its security context drops"
 		}
-		return &finding{
-			cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
-			text:  fmt.Sprintf("Container %s ended%s because it was refused what needs capability %s, %s: %s.", e.run.Container, e.after(), needs, why, gist(said)),
-			fixes: append([]answer.Fix{e.h.addFix(needs)}, e.h.logsFix(e.run)...),
-		}
+		return e.finds(answer.SecurityRefused, strong).
+			says("Container %s ended%s because it was refused what needs capability %s, %s: %s.", e.run.Container, e.after(), needs, why, gist(said)).
+			fix(e.h.addFix(needs), e.h.logsFix(e.run))
 	}
 	return nil
 }
@@ -328,7 +324,7 @@ func (h *inquiry) addFix(capability string) answer.Fix {
 // container's security context drops it.
 func (h *inquiry) addFixes(c *v1.Container, said string) []answer.Fix {
 	needs := words.NeededCapability(said)
-	if needs == "" || c == nil || c.SecurityContext == nil || c.SecurityContext.Capabilities == nil {
+	if needs == "" || c.SecurityContext == nil || c.SecurityContext.Capabilities == nil {
 		return nil
 	}
 	dropped := func(d v1.Capability) bool { return d == "ALL" || string(d) == needs }
@@ -351,7 +347,7 @@ func (h *inquiry) userOf(c *v1.Container) (user *int64) {
 
 // runsAsUser reports whether the spec has a container run as another user than root.
 func (h *inquiry) runsAsUser(c *v1.Container) bool {
-	if c == nil || h.Object == nil {
+	if c.Name == "" || h.Object == nil {
 		return false
 	}
 	user := h.userOf(c)
@@ -361,7 +357,7 @@ func (h *inquiry) runsAsUser(c *v1.Container) bool {
 // fewerRights says what a container's security context takes from it; "" when it
 // takes nothing that could make a call fail with EACCES or EPERM.
 func (h *inquiry) fewerRights(c *v1.Container) string {
-	if c == nil || h.Object == nil {
+	if c.Name == "" || h.Object == nil {
 		return ""
 	}
 	switch user, own := h.userOf(c), c.SecurityContext; {
@@ -390,7 +386,7 @@ func portTakenSaid(e ending) *finding {
 		return e.socketTaken(said, with, socket)
 	}
 	where, own := "another process of the container", "have each of them listen on a port of its own"
-	if e.h.soleContainer() && e.spec != nil && len(e.spec.Command)+len(e.spec.Args) > 0 && e.exit.ExitCode != 0 {
+	if e.h.soleContainer() && len(e.spec.Command)+len(e.spec.Args) > 0 && e.exit.ExitCode != 0 {
 		own = "see what else the container's command starts before it and leaves running (in the background, or as a daemon), end that first, or have it listen on a port of its own"
 	}
 	if e.h.Object != nil && len(e.h.Object.Spec.Containers) > 1 {
@@ -404,29 +400,25 @@ func portTakenSaid(e ending) *finding {
 		where = fmt.Sprintf("the command of its own %s probe, which runs at that time and says %q", kindWord(kind), prose.Brief(line, kept))
 		fixes = e.h.withoutFixes(e.spec, output)
 	}
-	return &finding{
-		cause: answer.AppExitError, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s %s because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), with, where, gist(said)),
-		fixes: append(append(fixes, e.h.specFix(own), e.h.inside("see who listens", e.run.Container, "netstat -ltnp")), e.h.logsFix(e.run)...),
-	}
+	return e.finds(answer.AppExitError, strong).
+		says("Container %s ended%s %s because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), with, where, gist(said)).
+		fix(fixes...).
+		fix(e.h.specFix(own), e.h.inside("see who listens", e.run.Container, "netstat -ltnp"), e.h.logsFix(e.run))
 }
 
 // socketTaken words that a process ended for the file of a socket that it was to make: that is there
 // as long as nobody removes it, whether somebody listens on it or not.
 func (e ending) socketTaken(said, with, socket string) *finding {
-	return &finding{
-		cause: answer.AppExitError, weight: strong, chain: e.chain(),
-		text: fmt.Sprintf("Container %s ended%s %s because the file of the socket that it wants to listen on, %s, is there already, left by a process that ended without removing it or held by one that runs: %s.",
-			e.run.Container, e.after(), with, socket, gist(said)),
-		fixes: append([]answer.Fix{e.h.specFix(fmt.Sprintf("if no other process listens on it, have the container's command remove %s before it starts", socket))}, e.h.logsFix(e.run)...),
-	}
+	return e.finds(answer.AppExitError, strong).
+		says("Container %s ended%s %s because the file of the socket that it wants to listen on, %s, is there already, left by a process that ended without removing it or held by one that runs: %s.",
+			e.run.Container, e.after(), with, socket, gist(said)).
+		fix(e.h.specFix(fmt.Sprintf("if no other process listens on it, have the container's command remove %s before it starts", socket)), e.h.logsFix(e.run))
 }
 
 // probeListens finds the probe of a run whose command says that it listens itself, with all
 // that it says.
 func (e ending) probeListens() (kind fact.ProbeKind, output, line string) {
-	for _, f := range e.run.Probes {
-		b := fact.Of[fact.Probed](f)
+	for f, b := range each[fact.Probed](e.run.Probes) {
 		if b.Evidence == nil || b.Evidence.Handler != fact.Exec || f.At.After(e.at) {
 			continue
 		}

@@ -22,7 +22,7 @@ func senderSeen(e ending) *finding {
 	if at == nil || b.Origin == fact.FromKernel || b.Origin == fact.FromNode && e.h.Beside != "" {
 		return nil
 	}
-	f := &finding{cause: answer.KilledByOther, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run)}
+	f := e.finds(answer.KilledByOther, certain, at).fix(e.h.logsFix(e.run))
 	how := fmt.Sprintf("with %s", signalName(b.Signal))
 	if e.exit.Signal != b.Signal && e.exit.ExitCode != 128+b.Signal {
 		how = fmt.Sprintf("on its %s (exit code %d)", signalName(b.Signal), e.exit.ExitCode)
@@ -36,18 +36,15 @@ func senderSeen(e ending) *finding {
 		return f
 	case b.Origin == fact.FromNode:
 		f.text = fmt.Sprintf("Container %s was ended%s %s through the container runtime, and not by the node: somebody else told the runtime to.", e.run.Container, e.after(), how)
-		f.fixes = append(f.fixes, e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h"))
-		return f
+		return f.fix(e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h"))
 	}
 	f.text = fmt.Sprintf("%s sent %s to the main process of container %s%s; it ended %s. The node did not order it.", prose.Upper(senderWords(b)), signalName(b.Signal), e.run.Container, e.after(), how)
-	f.fixes = append(f.fixes, kubectl.OnNode("see what that process is, if it still runs", shell.Linef("ps -o pid,ppid,user,lstart,args -p %d", b.SenderPID)))
-	return f
+	return f.fix(kubectl.OnNode("see what that process is, if it still runs", shell.Linef("ps -o pid,ppid,user,lstart,args -p %d", b.SenderPID)))
 }
 
 // lastSignal is the newest signal to the main process that its end follows from.
 func (e ending) lastSignal() (*fact.Fact, fact.Signalled) {
-	for _, f := range slices.Backward(e.run.Signals) {
-		b := fact.Of[fact.Signalled](f)
+	for f, b := range newest[fact.Signalled](e.run.Signals) {
 		gap := e.at.Sub(f.When())
 		if !b.Main || gap < -fact.OOMFollowedWithin {
 			continue

@@ -14,22 +14,21 @@ import (
 )
 
 // shutdownTrouble returns the end of a pod whose machine shut down, if it had one.
-func (h *inquiry) shutdownTrouble(status v1.PodStatus) (trouble, bool) {
+func (h *inquiry) shutdownTrouble(status v1.PodStatus) []trouble {
 	at, _, ended := fact.Latest[fact.NodeShutdown](h.Facts)
 	reason, message := fact.EndedFor(status)
 	if !ended && (reason != "Terminated" || !strings.Contains(message, "node shutdown")) {
-		return trouble{}, false
+		return nil
 	}
 	s := answer.Symptom{Kind: answer.Failed, First: h.LastSeen(), Last: h.LastSeen(), Count: 1, Text: "the pod was ended because its node shut down"}
 	if ended {
 		s.First, s.Last = at.Seen, at.Seen
 	}
-	return trouble{s, func(id string) answer.Verdict {
-		f := h.shutdownFinding()
-		v := f.verdict(id, "", nil)
+	return []trouble{{s, func(id string) answer.Verdict {
+		v := h.shutdownFinding().verdict(id, "", nil)
 		h.slowEnd(&v)
 		return v
-	}}, true
+	}}}
 }
 
 // shutdownFinding says that the pod ended because its machine shut down in order.
@@ -52,7 +51,7 @@ func (h *inquiry) shutdownFinding() finding {
 	}
 	if h.Object != nil && metav1.GetControllerOf(h.Object) == nil {
 		f.because = append(f.because, "It has no controller, and a pod that failed is not started again, as with kubelet.")
-		f.fixes = append(f.fixes, h.specFix("make it from a Deployment or StatefulSet, which replaces it after each shutdown"))
+		f.fix(h.specFix("make it from a Deployment or StatefulSet, which replaces it after each shutdown"))
 	}
 	return f
 }

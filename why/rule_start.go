@@ -67,15 +67,13 @@ func startSecurity(c notStarted) *finding {
 
 // startStopped: its profile stops the process that is to run its command.
 func startStopped(c notStarted) *finding {
-	profile := c.h.seccompProfile(c.h.Spec(c.run.Container))
+	profile := c.h.seccompProfile(c.h.spec(c.run.Container))
 	if profile == "" || !c.says(knowledge.StoppedBeforeStart) {
 		return nil
 	}
-	return &finding{
-		cause: answer.SecurityRefused, weight: fair, chain: c.chain(),
-		text:  fmt.Sprintf("The seccomp profile of container %s (%s) seems to forbid what the runtime itself needs to start a container: its own process ended before the command was run.", c.run.Container, profile),
-		fixes: []answer.Fix{c.h.specFix("allow in the profile what runc needs (chdir, execve, capset and the like), or use RuntimeDefault")},
-	}
+	return c.finds(answer.SecurityRefused, fair).
+		says("The seccomp profile of container %s (%s) seems to forbid what the runtime itself needs to start a container: its own process ended before the command was run.", c.run.Container, profile).
+		fix(c.h.specFix("allow in the profile what runc needs (chdir, execve, capset and the like), or use RuntimeDefault"))
 }
 
 // listOf is the field of a pod's spec that has a container.
@@ -100,7 +98,7 @@ func startCommand(c notStarted) *finding {
 	if !c.says(knowledge.NoProgram) || !c.says(knowledge.AboutExec) {
 		return nil
 	}
-	f := &finding{cause: answer.AppStartFailed, weight: strong, chain: c.chain()}
+	f := c.finds(answer.AppStartFailed, strong)
 	parts := strings.Split(c.message, "exec: ")
 	f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", c.run.Container, prose.Brief(parts[len(parts)-1], 120))
 	if c.says(knowledge.ExecFormat) {
@@ -115,21 +113,17 @@ func startCommand(c notStarted) *finding {
 			correct = c.h.specFix(fmt.Sprintf("run %s in place of %s, if that is meant, or use an image that has the program", near, m[1]))
 		}
 	}
-	f.fixes = []answer.Fix{correct, c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.%s[*].command}'", c.h.Pod.Name, c.h.listOf(c.run.Container)))}
-	return f
+	return f.fix(correct, c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.%s[*].command}'", c.h.Pod.Name, c.h.listOf(c.run.Container))))
 }
 
 // startDirectory: it cannot be in its workingDir.
 func startDirectory(c notStarted) *finding {
-	spec := c.h.Spec(c.run.Container)
-	if !c.says(knowledge.WorkingDirectory) && (spec == nil || !words.NoDirectory(c.message, spec.WorkingDir)) {
+	if !c.says(knowledge.WorkingDirectory) && !words.NoDirectory(c.message, c.h.spec(c.run.Container).WorkingDir) {
 		return nil
 	}
-	return &finding{
-		cause: answer.AppStartFailed, weight: certain, chain: c.chain(),
-		text:  fmt.Sprintf("Container %s cannot be started in its working directory: %s.", c.run.Container, prose.Brief(c.message, kept)),
-		fixes: []answer.Fix{c.h.specFix("correct workingDir: it has to be a directory that the container's user may enter, or one that can be made")},
-	}
+	return c.finds(answer.AppStartFailed, certain).
+		says("Container %s cannot be started in its working directory: %s.", c.run.Container, prose.Brief(c.message, kept)).
+		fix(c.h.specFix("correct workingDir: it has to be a directory that the container's user may enter, or one that can be made"))
 }
 
 // startSubPath: the path of a mount takes a variable that is not set.
@@ -158,19 +152,17 @@ func startRuntime(c notStarted) *finding {
 	if !c.says(knowledge.RuntimeAway) || c.says(knowledge.ExecFailed) {
 		return nil
 	}
-	return &finding{
-		cause: answer.RuntimeFailed, weight: fair, chain: c.chain(), text: fmt.Sprintf("Container %s does not start because the container runtime failed: %s.", c.run.Container, prose.Brief(c.message, kept)),
-		fixes: []answer.Fix{c.h.nodeFix()},
-	}
+	return c.finds(answer.RuntimeFailed, fair).
+		says("Container %s does not start because the container runtime failed: %s.", c.run.Container, prose.Brief(c.message, kept)).
+		fix(c.h.nodeFix())
 }
 
 // limit is the memory limit of the container in brackets; empty where it has none of its own.
 func (c notStarted) limit() string {
-	spec := c.h.Spec(c.run.Container)
-	if spec == nil || spec.Resources.Limits.Memory().IsZero() {
-		return ""
+	if limit := c.h.spec(c.run.Container).Resources.Limits.Memory(); !limit.IsZero() {
+		return " (" + limit.String() + ")"
 	}
-	return " (" + spec.Resources.Limits.Memory().String() + ")"
+	return ""
 }
 
 // startOOM: there was not even room for the process that prepares the container.
@@ -179,11 +171,9 @@ func startOOM(c notStarted) *finding {
 	if !c.says(knowledge.InitOOM) {
 		return nil
 	}
-	f := &finding{
-		cause: answer.MemoryLimit, weight: strong, chain: c.chain(),
-		text:  fmt.Sprintf("Container %s does not start: the process that prepares it was OOM-killed, because its memory limit%s is too low, or full already.", c.run.Container, c.limit()),
-		fixes: []answer.Fix{c.h.limitsFix("raise the memory limit of container " + c.run.Container)},
-	}
+	f := c.finds(answer.MemoryLimit, strong).
+		says("Container %s does not start: the process that prepares it was OOM-killed, because its memory limit%s is too low, or full already.", c.run.Container, c.limit()).
+		fix(c.h.limitsFix("raise the memory limit of container " + c.run.Container))
 	record := c.filledBefore()
 	if n := len(c.run.OOMKills); n > 0 {
 		record = c.run.OOMKills[n-1]

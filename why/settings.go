@@ -31,19 +31,13 @@ var heapFlags = regexp.MustCompile(`(?:-Xmx|-XX:MaxHeapSize=)(\d{1,12})([kKmMgGt
 // heapOf reads the flags in a container's command line and in the values of its variables:
 // of several the last counts, as to the runtimes themselves.
 func heapOf(c *v1.Container) (found heap, ok bool) {
-	if c == nil {
-		return heap{}, false
-	}
 	read := func(where, text string) {
 		for _, m := range heapFlags.FindAllStringSubmatch(text, -1) {
 			n, err := strconv.ParseInt(cmp.Or(m[1], m[3]), 10, 64)
 			if err != nil {
 				continue
 			}
-			power := strings.Index("kmgt", strings.ToLower(m[2])) + 1
-			if m[2] == "" {
-				power = 0
-			}
+			power := strings.Index(" kmgt", strings.ToLower(m[2]))
 			if m[3] != "" {
 				power = 2
 			}
@@ -53,14 +47,14 @@ func heapOf(c *v1.Container) (found heap, ok bool) {
 	for _, e := range c.Env {
 		read("variable "+e.Name, e.Value)
 	}
-	read("its command", strings.Join(append(slices.Clone(c.Command), c.Args...), " "))
+	read("command", strings.Join(slices.Concat(c.Command, c.Args), " "))
 	return found, ok
 }
 
 // roomier is the setting in a container's arguments and variables that allows most memory, where that is more
 // than a limit leaves beside all else, and how much; 0 where none does.
 func roomier(c *v1.Container, limit int64) (most setting, allows int64) {
-	if c == nil || limit == 0 {
+	if limit == 0 {
 		return setting{}, 0
 	}
 	for _, s := range settingsOf(c) {
@@ -72,12 +66,7 @@ func roomier(c *v1.Container, limit int64) (most setting, allows int64) {
 	return most, allows
 }
 
-func (g heap) String() string {
-	if g.where == "its command" {
-		return g.flag + " in its command"
-	}
-	return g.flag + " in its " + g.where
-}
+func (g heap) String() string { return g.flag + " in its " + g.where }
 
 // besideHeap is the share of a memory limit that a heap may have: threads, code, buffers
 // and the kernel's page tables need the rest.
@@ -101,9 +90,6 @@ func heapWords(c *v1.Container, limit int64) string {
 // proxyOf is the proxy through which a container's variables have clients ask, and the
 // variable that says so, without what it logs in with.
 func proxyOf(c *v1.Container) (variable, address string) {
-	if c == nil {
-		return "", ""
-	}
 	for _, e := range c.Env {
 		switch strings.ToLower(e.Name) {
 		case "http_proxy", "https_proxy", "all_proxy":
@@ -123,26 +109,22 @@ func proxyOf(c *v1.Container) (variable, address string) {
 // throughProxy says whose word a refusal may be, where it came to a client that asks through
 // a proxy.
 func (h *inquiry) throughProxy(f *finding, container, said string) {
-	variable, address := proxyOf(h.Spec(container))
+	variable, address := proxyOf(h.spec(container))
 	if variable == "" || !knowledge.TurnedAway.In(said) {
 		return
 	}
 	f.because = append(f.because, fmt.Sprintf("It asks through the proxy %s (%s in its env), so that may be the proxy's word, and not that of whom it asks.", prose.Brief(address, 80), variable))
-	f.fixes = append([]answer.Fix{h.specFix("have NO_PROXY and no_proxy name what it is to ask directly (.svc, .cluster.local and the names of Services), or allow the request at the proxy").About("NO_PROXY")}, f.fixes...)
+	f.first(h.specFix("have NO_PROXY and no_proxy name what it is to ask directly (.svc, .cluster.local and the names of Services), or allow the request at the proxy").About("NO_PROXY"))
 }
 
 // inMemory names the volumes of a container that lie in memory, with their mounts.
 func (h *inquiry) inMemory(container string) []string {
-	c := h.Spec(container)
-	if c == nil || h.Object == nil {
-		return nil
-	}
 	var all []string
-	for _, v := range h.Object.Spec.Volumes {
+	for _, v := range h.podSpec().Volumes {
 		if v.EmptyDir == nil || v.EmptyDir.Medium != v1.StorageMediumMemory {
 			continue
 		}
-		for _, m := range c.VolumeMounts {
+		for _, m := range h.spec(container).VolumeMounts {
 			if m.Name == v.Name {
 				all = append(all, fmt.Sprintf("%s (at %s)", v.Name, m.MountPath))
 			}
@@ -188,7 +170,7 @@ func (e ending) mainCommand() string {
 // shellInFront says whether a container's command is a script for a shell, which may wait
 // for the program that it starts, so that the program hears nothing of a stop signal.
 func shellInFront(c *v1.Container) bool {
-	if c == nil || len(c.Command) == 0 || !slices.Contains(shells, path.Base(c.Command[0])) {
+	if len(c.Command) == 0 || !slices.Contains(shells, path.Base(c.Command[0])) {
 		return false
 	}
 	script := strings.Join(append(slices.Clone(c.Command[1:]), c.Args...), " ")

@@ -26,7 +26,6 @@ func TestHeapOf(t *testing.T) {
 		"none":                    {command("java", "-jar", "app.jar"), "", 0},
 		"a word that looks alike": {command("app", "--name=-Xmxl"), "", 0},
 		"more than there can be":  {command("java", "-Xmx999999999999t"), "", 0},
-		"no spec":                 {nil, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, ok := heapOf(test.spec)

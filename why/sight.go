@@ -54,7 +54,7 @@ func (p *probing) neverPassed() bool {
 	if p.kind != fact.Readiness || p.shared() || len(p.h.Object.Spec.InitContainers) > 0 || time.Duration(max(p.spec.FailureThreshold, 1))*p.period() < shownFor {
 		return p.kind == fact.Startup
 	}
-	status, _ := p.h.Status(p.h.policy)
+	status, _ := p.h.Status(p.h.Policy)
 	ready := conditionOf(status.Conditions, v1.ContainersReady)
 	return ready != nil && ready.Status == v1.ConditionFalse && !ready.LastTransitionTime.After(p.run.Started.When())
 }

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,10 +31,10 @@ type notStarted struct {
 const calledOff = "Canceled"
 
 // startTrouble says whether the newest run of a container could not be started.
-func (h *inquiry) startTrouble(name string, runs []*history.Run) (trouble, bool) {
+func (h *inquiry) startTrouble(name string, runs []*history.Run) []trouble {
 	last := runs[len(runs)-1]
 	if last.Started != nil {
-		return trouble{}, false
+		return nil
 	}
 	newest := func(r *history.Run) *fact.Fact {
 		if r.Failed != nil && fact.Of[fact.StartFailed](r.Failed).Reason == calledOff {
@@ -42,11 +43,11 @@ func (h *inquiry) startTrouble(name string, runs []*history.Run) (trouble, bool)
 		if r.Failed != nil {
 			return r.Failed
 		}
-		for i := len(r.Images) - 1; i >= 0; i-- {
-			if _, ok := r.Images[i].Body.(fact.ImageFailed); ok {
-				return r.Images[i]
-			}
-			if _, ok := r.Images[i].Body.(fact.ImageReady); ok {
+		for _, f := range slices.Backward(r.Images) {
+			switch f.Body.(type) {
+			case fact.ImageFailed:
+				return f
+			case fact.ImageReady:
 				return nil
 			}
 		}
@@ -57,29 +58,22 @@ func (h *inquiry) startTrouble(name string, runs []*history.Run) (trouble, bool)
 		f = newest(runs[i])
 	}
 	if f == nil {
-		return trouble{}, false
+		return nil
 	}
-	first, count := f, 0
+	first, count := f.When(), 0
 	for i := range h.Facts {
 		switch h.Facts[i].Body.(type) {
 		case fact.StartFailed, fact.ImageFailed:
 			if h.Facts[i].Container == name {
 				count++
-				first = earlier(first, &h.Facts[i])
+				first = earliest(first, h.Facts[i].When())
 			}
 		}
 	}
-	return trouble{
-		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: count, First: first.When(), Last: f.When(), Text: fmt.Sprintf("container %s does not start", name)},
+	return []trouble{{
+		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: count, First: first, Last: f.When(), Text: fmt.Sprintf("container %s does not start", name)},
 		func(id string) answer.Verdict { return h.explainStart(last, f, id) },
-	}, true
-}
-
-func earlier(a, b *fact.Fact) *fact.Fact {
-	if b.When().Before(a.When()) {
-		return b
-	}
-	return a
+	}}
 }
 
 // explainStart says why a container could not be started.
@@ -107,21 +101,13 @@ func (h *inquiry) explainStart(run *history.Run, failed *fact.Fact, id string) a
 
 // chain is the decision to start, and what came of it.
 func (c notStarted) chain() []answer.Link {
-	var start *fact.Fact
-	for _, id := range c.fact.Because {
-		if f, ok := c.h.Fact(id); ok {
-			start = f
-		}
-	}
-	return links(start, c.fact)
+	before := c.h.because(c.fact)
+	return links(append(before[max(0, len(before)-1):], c.fact)...)
 }
 
 // objectOfVolume is the Secret or ConfigMap that a volume, or the only such source of a projected one, is of.
 func (h *inquiry) objectOfVolume(volume, kind string) (of, name string) {
-	if h.Object == nil {
-		return kind, ""
-	}
-	i := slices.IndexFunc(h.Object.Spec.Volumes, func(v v1.Volume) bool { return v.Name == volume })
+	i := slices.IndexFunc(h.podSpec().Volumes, func(v v1.Volume) bool { return v.Name == volume })
 	if i < 0 {
 		return kind, ""
 	}
@@ -130,7 +116,7 @@ func (h *inquiry) objectOfVolume(volume, kind string) (of, name string) {
 		return strings.ToLower(of), name
 	}
 	var all []string
-	for _, s := range projected(v) {
+	for _, s := range cmp.Or(v.Projected, &v1.ProjectedVolumeSource{}).Sources {
 		switch {
 		case s.Secret != nil && kind == "secret":
 			all = append(all, s.Secret.Name)
@@ -142,13 +128,6 @@ func (h *inquiry) objectOfVolume(volume, kind string) (of, name string) {
 		return kind, ""
 	}
 	return kind, all[0]
-}
-
-func projected(v *v1.Volume) []v1.VolumeProjection {
-	if v.Projected == nil {
-		return nil
-	}
-	return v.Projected.Sources
 }
 
 // whyNotAttached is what was said of a volume that cannot be attached, where kubelet says only that it waits for it.

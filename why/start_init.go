@@ -18,28 +18,24 @@ import (
 func (h *inquiry) initTroubles(name string, ends []*history.Run, status v1.PodStatus) []trouble {
 	if run := h.Last(name); run.Started != nil && run.Exit == nil && !final(status.Phase) && !h.triesAgain(run, ends) {
 		since := run.Started.When()
-		text := fmt.Sprintf("the pod has waited for init container %s for %s", name, prose.Span(max(h.now.Sub(since), 0)))
+		text := fmt.Sprintf("the pod has waited for init container %s for %s", name, prose.Span(max(h.Now.Sub(since), 0)))
 		return []trouble{{
-			answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: text},
-			func(id string) answer.Verdict { v := h.initWaiting(run); return v.verdict(id, name, nil) },
+			answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.Now, Text: text},
+			func(id string) answer.Verdict { return h.initWaiting(run).verdict(id, name, nil) },
 		}}
 	}
-	bad := 0
+	bad, last := 0, (*history.Run)(nil)
 	for _, r := range ends {
-		if fact.Of[fact.Exited](r.Exit).ExitCode != 0 {
+		if last = r; fact.Of[fact.Exited](r.Exit).ExitCode != 0 {
 			bad++
 		}
 	}
-	if bad == 0 {
-		return nil
-	}
-	last := ends[len(ends)-1]
-	if fact.Of[fact.Exited](last.Exit).ExitCode == 0 {
+	if last == nil || fact.Of[fact.Exited](last.Exit).ExitCode == 0 {
 		return nil // it came through in the end
 	}
 	return []trouble{{
 		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: bad, First: ends[0].Exit.When(), Last: last.Exit.When(), Text: fmt.Sprintf("init container %s failed %s, and the others wait for it", name, prose.Times(bad))},
-		func(id string) answer.Verdict { return h.initFailed(last, id) },
+		func(id string) answer.Verdict { return ofInit(explainExit(h, last, id), name) },
 	}}
 }
 
@@ -53,16 +49,11 @@ func (h *inquiry) triesAgain(run *history.Run, ends []*history.Run) bool {
 			longest = max(longest, e.lasted(), time.Second)
 		}
 	}
-	return h.now.Sub(run.Started.When()) <= 2*longest
+	return h.Now.Sub(run.Started.When()) <= 2*longest
 }
 
-// initFailed is the verdict on the end of an init container: why it ended stays
-// in the text and among what contributed.
-func (h *inquiry) initFailed(last *history.Run, id string) answer.Verdict {
-	return ofInit(explainExit(h, last, id), last.Container)
-}
-
-// ofInit is the verdict on why an init container fails as that on the pod, which waits for it.
+// ofInit is the verdict on why an init container fails as that on the pod, which waits for it: why it ended
+// stays in the text and among what contributed.
 func ofInit(v answer.Verdict, container string) answer.Verdict {
 	v.Contributing = append([]answer.Note{{Cause: v.Cause, Text: v.Text, Facts: idsOf(v.Chain)}}, v.Contributing...)
 	v.Say(answer.Parts{
@@ -79,7 +70,7 @@ func ofInit(v answer.Verdict, container string) answer.Verdict {
 // initWaiting is the finding on an init container that goes on.
 func (h *inquiry) initWaiting(run *history.Run) finding {
 	f := finding{cause: answer.InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
-	f.text = fmt.Sprintf("Init container %s has been running for %s and has not ended; the pod's containers start only after it.", run.Container, prose.Span(max(h.now.Sub(run.Started.When()), time.Second)))
+	f.text = fmt.Sprintf("Init container %s has been running for %s and has not ended; the pod's containers start only after it.", run.Container, prose.Span(max(h.Now.Sub(run.Started.When()), time.Second)))
 	f.notes = h.initNeeds(run)
 	f.fixes = []answer.Fix{
 		h.inspect("see what it waits for", h.kubectl("logs %s -c %s", h.Pod.Name, run.Container)),
@@ -109,17 +100,17 @@ func (h *inquiry) initNeeds(r *history.Run) []answer.Note {
 
 // sidecarTrouble is that of a restartable init container that runs and has not
 // started in the sense of its startup probe: the containers after it wait.
-func (h *inquiry) sidecarTrouble(name string, status v1.PodStatus) (trouble, bool) {
+func (h *inquiry) sidecarTrouble(name string, status v1.PodStatus) []trouble {
 	run := h.Last(name)
 	waits := slices.ContainsFunc(status.InitContainerStatuses, func(c v1.ContainerStatus) bool {
 		return c.Name == name && c.State.Running != nil && c.Started != nil && !*c.Started
 	})
-	if !waits || final(status.Phase) || run.Started == nil || run.Exit != nil || h.Spec(name) == nil || h.Spec(name).StartupProbe == nil {
-		return trouble{}, false
+	if !waits || final(status.Phase) || run.Started == nil || run.Exit != nil || h.spec(name).StartupProbe == nil {
+		return nil
 	}
 	since := run.Started.When()
-	return trouble{
-		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("the pod has waited for sidecar %s to start for %s", name, prose.Span(max(h.now.Sub(since), 0)))},
+	return []trouble{{
+		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.Now, Text: fmt.Sprintf("the pod has waited for sidecar %s to start for %s", name, prose.Span(max(h.Now.Sub(since), 0)))},
 		func(id string) answer.Verdict {
 			p := newProbing(h, run, fact.Startup, nil)
 			if len(p.failed) == 0 && h.FromAPI {
@@ -135,7 +126,7 @@ func (h *inquiry) sidecarTrouble(name string, status v1.PodStatus) (trouble, boo
 			v.SayThen(fmt.Sprintf("So sidecar %s counts as not started, and the pod's containers wait for it.", name))
 			return v
 		},
-	}, true
+	}}
 }
 
 // patientWithHook is how long a postStart hook may run before that is worth a word.
@@ -143,24 +134,23 @@ const patientWithHook = 30 * time.Second
 
 // hookTrouble is a container that runs and does not count as started, because its
 // postStart hook has not ended.
-func (h *inquiry) hookTrouble(name string) (trouble, bool) {
-	run, spec := h.Last(name), h.Spec(name)
-	if run == nil || run.Started == nil || run.Exit != nil || run.Kill != nil || spec == nil || spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil {
-		return trouble{}, false
+func (h *inquiry) hookTrouble(name string) []trouble {
+	run, spec := h.Last(name), h.spec(name)
+	if run == nil || run.Started == nil || run.Exit != nil || run.Kill != nil || spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil {
+		return nil
 	}
 	since := run.Started.When()
-	if h.now.Sub(since) < patientWithHook || h.Beside != "" && wasReady(run) || slices.ContainsFunc(run.Hooks, func(f *fact.Fact) bool { return fact.Of[fact.HookRan](f).Hook == fact.PostStart }) {
-		return trouble{}, false
+	if h.Now.Sub(since) < patientWithHook || h.Beside != "" && wasReady(run) || slices.ContainsFunc(run.Hooks, func(f *fact.Fact) bool { return fact.Of[fact.HookRan](f).Hook == fact.PostStart }) {
+		return nil
 	}
-	return trouble{
-		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("container %s runs, and does not count as started", name)},
+	return []trouble{{
+		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.Now, Text: fmt.Sprintf("container %s runs, and does not count as started", name)},
 		func(id string) answer.Verdict {
-			f := finding{
+			return finding{
 				cause: answer.HookFailed, rule: "hook-failed", weight: fair, chain: links(run.Started),
-				text:  fmt.Sprintf("The postStart hook of container %s has not ended for %s: until it does, the container does not count as started and is not probed.", name, prose.Span(h.now.Sub(since))),
+				text:  fmt.Sprintf("The postStart hook of container %s has not ended for %s: until it does, the container does not count as started and is not probed.", name, prose.Span(h.Now.Sub(since))),
 				fixes: []answer.Fix{h.inside("see what runs in it", name, "ps"), h.specFix("have the postStart hook end, or do its work in the main process or an init container")},
-			}
-			return f.verdict(id, name, nil)
+			}.verdict(id, name, nil)
 		},
-	}, true
+	}}
 }

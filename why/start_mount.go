@@ -20,11 +20,9 @@ func startMount(c notStarted) *finding {
 	if !c.says(knowledge.Mounting) || c.says(knowledge.ExecFailed) {
 		return nil
 	}
-	f := &finding{
-		cause: answer.VolumeFailed, weight: fair, chain: c.chain(),
-		text:  fmt.Sprintf("A volume could not be mounted into container %s: %s.", c.run.Container, prose.Brief(c.message, kept)),
-		fixes: []answer.Fix{c.h.describeFix()},
-	}
+	f := c.finds(answer.VolumeFailed, fair).
+		says("A volume could not be mounted into container %s: %s.", c.run.Container, prose.Brief(c.message, kept)).
+		fix(c.h.describeFix())
 	at, why := words.MountFailed(c.message)
 	if at == "" {
 		return f
@@ -63,7 +61,7 @@ func (c notStarted) misfit(f *finding, what string, mount v1.VolumeMount, volume
 		f.fixes = []answer.Fix{c.h.specFix(fix)}
 	case mount.SubPath == "", kind == "", len(items) > 0 && slices.ContainsFunc(items, within):
 		f.because = append(f.because, "One of what is mounted and what the image has there is a directory, and the other is not.")
-		f.fixes = append([]answer.Fix{c.h.specFix("mount a file onto a file, or a directory onto a directory; what a volume does not have is made as a directory there")}, f.fixes...)
+		f.first(c.h.specFix("mount a file onto a file, or a directory onto a directory; what a volume does not have is made as a directory there"))
 	case len(items) > 0:
 		f.text, f.weight = directory, strong
 		f.because = append(f.because, fmt.Sprintf("What a subPath names and a volume does not have is made as a directory: the items of volume %s have no path %s.", volume.Name, mount.SubPath))

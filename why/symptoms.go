@@ -29,7 +29,7 @@ func (h *inquiry) troubles() []trouble {
 	alive := h
 	if before, at, deleted := h.UntilDeletion(); deleted {
 		then := *h
-		then.History, then.now, then.good = before, at, nil
+		then.History, then.Now, then.good = before, at, nil
 		alive = &then
 	}
 	all := alive.living()
@@ -38,72 +38,48 @@ func (h *inquiry) troubles() []trouble {
 	}
 	all = append(all, h.endOfPod()...)
 	slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(answer.Urgency(a.Kind), answer.Urgency(b.Kind)) })
-	if len(all) > 0 && alive.succeeded() {
-		slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(done(a), done(b)) })
+	if status, _ := alive.Status(h.Policy); len(all) > 0 && status.Phase == v1.PodSucceeded { // what is done comes first
+		done := func(t trouble) bool { return t.Kind == answer.Completed }
+		all = append(slices.DeleteFunc(slices.Clone(all), func(t trouble) bool { return !done(t) }), slices.DeleteFunc(all, done)...)
 	}
 	return append(all, h.away()...)
 }
 
-func (h *inquiry) succeeded() bool {
-	status, _ := h.Status(h.policy)
-	return status.Phase == v1.PodSucceeded
-}
-
 // living are the troubles of the pod while it was wanted.
 func (h *inquiry) living() []trouble {
-	var all []trouble
-	status, _ := h.Status(h.policy)
-	all = append(all, h.podTroubles(status)...)
+	status, _ := h.Status(h.Policy)
+	all := h.podTroubles(status)
 	for _, name := range h.Containers() {
-		if h.IsEphemeral(name) {
-			continue
+		if !h.IsEphemeral(name) {
+			all = append(all, h.containerTroubles(name, status)...)
 		}
-		all = append(all, h.containerTroubles(name, status)...)
 	}
 	return append(all, h.readyTroubles(status, all)...)
-}
-
-func done(t trouble) int {
-	if t.Kind == answer.Completed {
-		return 0
-	}
-	return 1
 }
 
 // podTroubles are those of the pod as a whole: eviction, refusal, set-up.
 func (h *inquiry) podTroubles(status v1.PodStatus) []trouble {
 	var all []trouble
+	add := func(kind answer.SymptomKind, at time.Time, text string, find func() finding) {
+		all = append(all, trouble{answer.Symptom{Kind: kind, First: at, Last: at, Count: 1, Text: text}, func(id string) answer.Verdict { return find().verdict(id, "", nil) }})
+	}
 	if f, _, ok := fact.Latest[fact.Evict](h.Facts); ok {
-		all = append(all, trouble{
-			answer.Symptom{Kind: answer.Evicted, First: f.Seen, Last: f.Seen, Count: 1, Text: "the pod was evicted from its node"},
-			func(id string) answer.Verdict { v := h.evictionFinding(); return v.verdict(id, "", nil) },
-		})
+		add(answer.Evicted, f.Seen, "the pod was evicted from its node", h.evictionFinding)
 	}
 	if f, b, ok := fact.Latest[fact.Refused](h.Facts); ok {
-		all = append(all, trouble{
-			answer.Symptom{Kind: answer.Failed, First: f.Seen, Last: f.Seen, Count: 1, Text: "the node refused the pod"},
-			func(id string) answer.Verdict { v := h.refusal(f, b); return v.verdict(id, "", nil) },
-		})
+		add(answer.Failed, f.Seen, "the node refused the pod", func() finding { return h.refusal(f, b) })
 	}
-	if t, ok := h.shutdownTrouble(status); ok {
-		all = append(all, t)
-	}
+	all = append(all, h.shutdownTrouble(status)...)
 	if reason, message := fact.EndedFor(status); reason == "Preempting" && h.Beside != "" {
-		last := h.LastSeen()
-		f := finding{cause: answer.Preempted, certainty: answer.Recorded, weight: certain, chain: links(h.ConditionFact(v1.DisruptionTarget)), fixes: []answer.Fix{h.describeFix()}}
-		f.text = fmt.Sprintf("The pod had to go for one of higher priority: %s.", strings.TrimSuffix(prose.Brief(message, kept), "."))
-		all = append(all, trouble{
-			answer.Symptom{Kind: answer.Failed, First: last, Last: last, Count: 1, Text: "the pod was ended for one of higher priority"},
-			func(id string) answer.Verdict { return f.verdict(id, "", nil) },
+		add(answer.Failed, h.LastSeen(), "the pod was ended for one of higher priority", func() finding {
+			return finding{
+				cause: answer.Preempted, certainty: answer.Recorded, weight: certain, chain: links(h.ConditionFact(v1.DisruptionTarget)), fixes: []answer.Fix{h.describeFix()},
+				text: fmt.Sprintf("The pod had to go for one of higher priority: %s.", strings.TrimSuffix(prose.Brief(message, kept), ".")),
+			}
 		})
 	}
 	if status.Phase == v1.PodFailed && status.Reason == "DeadlineExceeded" {
-		v := h.deadlineFinding()
-		last := h.LastSeen()
-		all = append(all, trouble{
-			answer.Symptom{Kind: answer.Failed, First: last, Last: last, Count: 1, Text: "the pod failed: it was active for too long"},
-			func(id string) answer.Verdict { return v.verdict(id, "", nil) },
-		})
+		add(answer.Failed, h.LastSeen(), "the pod failed: it was active for too long", h.deadlineFinding)
 	}
 	if failed := h.SetUpFailures(); len(failed) > 0 {
 		last := failed[len(failed)-1]
@@ -121,25 +97,17 @@ func (h *inquiry) containerTroubles(name string, status v1.PodStatus) []trouble 
 	if len(runs) == 0 {
 		return nil
 	}
-	var all []trouble
-	if t, ok := h.startTrouble(name, runs); ok {
-		all = append(all, t)
-	}
-	var ends []*history.Run
-	for _, r := range runs {
-		if r.Exit != nil && r.Failed == nil {
-			ends = append(ends, r)
-		}
-	}
-	if t, ok := h.hookTrouble(name); ok {
-		return append(all, t)
+	all := h.startTrouble(name, runs)
+	ends := slices.DeleteFunc(slices.Clone(runs), func(r *history.Run) bool { return r.Exit == nil || r.Failed != nil })
+	if t := h.hookTrouble(name); t != nil {
+		return append(all, t...)
 	}
 	if h.IsInit(name) {
 		return append(all, h.initTroubles(name, ends, status)...)
 	}
 	all = append(all, h.endTroubles(name, ends, status)...)
-	if t, ok := h.sidecarTrouble(name, status); ok {
-		return append(all, t)
+	if t := h.sidecarTrouble(name, status); t != nil {
+		return append(all, t...)
 	}
 	return append(all, h.unreadyTroubles(name)...)
 }
@@ -150,8 +118,7 @@ func (h *inquiry) endTroubles(name string, ends []*history.Run, status v1.PodSta
 	var all []trouble
 	if n := len(ends); n > 0 && final(status.Phase) && status.Reason == "" {
 		last := ends[n-1]
-		if t, ok := h.finalTrouble(name, last, status); ok {
-			all = append(all, t)
+		if all = h.finalTrouble(name, last, status); all != nil {
 			ends = ends[:n-1]
 		}
 	}
@@ -209,21 +176,21 @@ func (h *inquiry) endsWithPod(r *history.Run) bool {
 }
 
 // finalTrouble is the end of a container in a pod that ended with it.
-func (h *inquiry) finalTrouble(name string, last *history.Run, status v1.PodStatus) (trouble, bool) {
+func (h *inquiry) finalTrouble(name string, last *history.Run, status v1.PodStatus) []trouble {
 	at := last.Exit.When()
 	code := fact.Of[fact.Exited](last.Exit).ExitCode
 	if h.endsWithPod(last) {
-		return trouble{}, false
+		return nil
 	}
 	was := newEnding(h, last).order()
 	if code == 0 && was == unordered && status.Phase == v1.PodSucceeded {
-		return trouble{
+		return []trouble{{
 			answer.Symptom{Kind: answer.Completed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s is done", name)},
 			func(id string) answer.Verdict { return h.explainDone(last, id) },
-		}, true
+		}}
 	}
 	if code == 0 && (was == unordered || was == orderUnknown && status.Phase != v1.PodSucceeded) {
-		return trouble{}, false
+		return nil
 	}
 	s := answer.Symptom{Kind: answer.Failed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s failed, and nothing starts it again", name)}
 	if code == 0 { // it took its stop signal well, and Kubernetes calls that success
@@ -232,21 +199,11 @@ func (h *inquiry) finalTrouble(name string, last *history.Run, status v1.PodStat
 	if code == 0 && was == orderUnknown {
 		s.Text = fmt.Sprintf("container %s ended, and nothing starts it again", name)
 	}
-	return trouble{
-		s,
-		func(id string) answer.Verdict {
-			v := explainExit(h, last, id)
-			v.Contributing = append(v.Contributing, answer.Note{Cause: answer.RestartPolicy, Text: fmt.Sprintf("restartPolicy %s starts nothing again here", h.policyWord()), Facts: []fact.ID{last.Exit.ID}})
-			return v
-		},
-	}, true
-}
-
-func (h *inquiry) policyWord() string {
-	if h.Object == nil {
-		return ""
-	}
-	return string(h.Object.Spec.RestartPolicy)
+	return []trouble{{s, func(id string) answer.Verdict {
+		v := explainExit(h, last, id)
+		v.Contributing = append(v.Contributing, answer.Note{Cause: answer.RestartPolicy, Text: fmt.Sprintf("restartPolicy %s starts nothing again here", h.podSpec().RestartPolicy), Facts: []fact.ID{last.Exit.ID}})
+		return v
+	}}}
 }
 
 // explainEnds explains the last of several ends, and says where earlier ones had
@@ -256,34 +213,31 @@ func (h *inquiry) explainEnds(ends []*history.Run, id string) answer.Verdict {
 	last := ends[len(ends)-1]
 	v := explainExit(h, last, id)
 	open := v.Cause == answer.CauseUnknown || h.wordless(last, v)
-	if h.causes && !open {
+	if h.Causes && !open {
 		return v
 	}
 	var earlier []answer.Verdict
-	asked := h.causes
-	h.causes = true // of those no more is told
+	asked := h.Causes
+	h.Causes = true // of those no more is told
 	for _, r := range ends[:len(ends)-1] {
 		earlier = append(earlier, explainExit(h, r, id))
 	}
-	h.causes = asked
+	h.Causes = asked
 	if open {
 		v = h.asBefore(v, ends, earlier)
 	}
-	other := map[answer.Cause]*answer.Note{}
-	var order []answer.Cause
+	var other []answer.Note
 	for i, e := range slices.Backward(earlier) {
 		if e.Cause == v.Cause || e.Cause == answer.CauseUnknown || sameFamily(e.Cause, v.Cause) {
 			continue
 		}
-		if other[e.Cause] == nil {
-			other[e.Cause] = &answer.Note{Cause: e.Cause, Text: "an earlier end had another cause: " + prose.Brief(e.Text, 200)}
-			order = append(order, e.Cause)
+		n := slices.IndexFunc(other, func(n answer.Note) bool { return n.Cause == e.Cause })
+		if n < 0 {
+			n, other = len(other), append(other, answer.Note{Cause: e.Cause, Text: "an earlier end had another cause: " + prose.Brief(e.Text, 200)})
 		}
-		other[e.Cause].Facts = append(other[e.Cause].Facts, ends[i].Exit.ID)
+		other[n].Facts = append(other[n].Facts, ends[i].Exit.ID)
 	}
-	for _, c := range order {
-		v.Contributing = append(v.Contributing, *other[c])
-	}
+	v.Contributing = append(v.Contributing, other...)
 	if note, ok := h.noise(last); ok && v.Cause != answer.CauseUnknown {
 		v.RuledOut = append(v.RuledOut, note)
 	}
@@ -321,8 +275,6 @@ func (h *inquiry) noise(r *history.Run) (answer.Note, bool) {
 		return n, false
 	}
 	n.Text = fmt.Sprintf("%s failed meanwhile, and the node ended nothing for that", prose.Plural(len(n.Facts), "probe attempt"))
-	if len(n.Facts) > 5 {
-		n.Facts = n.Facts[:5]
-	}
+	n.Facts = n.Facts[:min(len(n.Facts), 5)]
 	return n, true
 }

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -51,9 +52,4 @@ func hookSaid(text string) string {
 	return prose.Midst(text[:i], kept/2) + ended + strings.TrimRight(code, ": ") + colon(prose.Midst(words.Told(output), kept))
 }
 
-func signalName(n int32) string {
-	if name, ok := fact.SignalNames[n]; ok {
-		return name
-	}
-	return fmt.Sprintf("signal %d", n)
-}
+func signalName(n int32) string { return cmp.Or(fact.SignalNames[n], fmt.Sprintf("signal %d", n)) }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/history"
 )
@@ -53,7 +55,7 @@ func TestLinks(t *testing.T) {
 func TestNoGrace(t *testing.T) {
 	at := time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
 	run := &history.Run{Container: "app", Kill: &fact.Fact{ID: 1, Seen: at}, Exit: &fact.Fact{ID: 3}, Hooks: []*fact.Fact{{ID: 2, Body: fact.HookRan{Hook: fact.PreStop, Took: time.Second}}}}
-	e := ending{run: run, exit: fact.Exited{ExitCode: 137}, at: at.Add(time.Second)}
+	e := ending{run: run, exit: fact.Exited{ExitCode: 137}, at: at.Add(time.Second), spec: &v1.Container{}}
 	for grace, want := range map[int64]string{
 		0: "",
 		1: "the preStop hook of container app took all of the 1 s that it had to end, and left next to no time after the stop signal: exit code 137 comes from that",
