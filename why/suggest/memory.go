@@ -1,10 +1,10 @@
 package suggest
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/prose"
@@ -39,20 +39,20 @@ func (s subject) memory() []Suggestion {
 		g.TooFew, g.Why = true, "no look at its memory is kept"
 		return []Suggestion{g}
 	}
-	seen := fmt.Sprintf("it held at most %s without page cache (looked at %s in %s)", size(u.most), prose.Times(int(u.samples)), prose.Span(u.last.Sub(u.first)))
+	seen := fmt.Sprintf("it held at most %s without page cache (looked at %s in %s)", prose.Size(u.most), prose.Times(int(u.samples)), prose.Span(u.last.Sub(u.first)))
 	if u.samples == 0 {
 		seen = "no look at its memory is kept"
 	}
 	switch {
 	case u.growing:
-		g.Why = seen + fmt.Sprintf(", and grew steadily, from %s to %s in one run: any limit is reached in the end; look for the leak first", size(u.from), size(u.to))
+		g.Why = seen + fmt.Sprintf(", and grew steadily, from %s to %s in one run: any limit is reached in the end; look for the leak first", prose.Size(u.from), prose.Size(u.to))
 		return []Suggestion{g}
 	case u.kills > 0:
-		g.Value = size(round(max(u.most, u.limit) * 2))
-		g.Why = seen + fmt.Sprintf("; %s it was OOM-killed at %s, so what it really needs is not known, only that it is more: twice the limit, to be looked at again", prose.Times(u.kills), size(u.limit))
+		g.Value = prose.Size(round(max(u.most, u.limit) * 2))
+		g.Why = seen + fmt.Sprintf("; %s it was OOM-killed at %s, so what it really needs is not known, only that it is more: twice the limit, to be looked at again", prose.Times(u.kills), prose.Size(u.limit))
 		g.TooFew = true
 	default:
-		g.Value = size(max(least, round(u.most+u.most/4)))
+		g.Value = prose.Size(max(least, round(u.most+u.most/4)))
 		g.Why = seen + "; a quarter more"
 		if u.most+u.most/4 < least {
 			g.Why += ", and no less than a container needs to start"
@@ -103,12 +103,7 @@ func (s subject) use() use {
 			}
 			last = f.When()
 		}
-		if u.first.IsZero() {
-			u.first = first
-		}
-		if !last.IsZero() {
-			u.last = last
-		}
+		u.first, u.last = cmp.Or(u.first, first), cmp.Or(last, u.last)
 		if from, to, ok := growth(held); ok && last.Sub(first) >= growsFor {
 			u.growing, u.from, u.to = true, from, to
 		}
@@ -135,13 +130,7 @@ func growth(held []int64) (from, to int64, ok bool) {
 	if n < 3 {
 		return 0, 0, false
 	}
-	for _, v := range held[:n] {
-		from = max(from, v)
-	}
-	to = held[len(held)-1]
-	for _, v := range held[len(held)-n:] {
-		to = min(to, v)
-	}
+	from, to = max(0, slices.Max(held[:n])), slices.Min(held[len(held)-n:])
 	return from, to, float64(to) > grows*float64(from)
 }
 
@@ -152,12 +141,4 @@ func round(bytes int64) int64 {
 		unit = 64 << 20
 	}
 	return (bytes + unit - 1) / unit * unit
-}
-
-func size(bytes int64) string {
-	unit := int64(1)
-	for bytes/unit >= 10_000 {
-		unit *= 1024
-	}
-	return resource.NewQuantity(bytes/unit*unit, resource.BinarySI).String()
 }

@@ -1,8 +1,11 @@
 package suggest
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -23,22 +26,15 @@ const (
 
 func (s subject) probes() []Suggestion {
 	var all []Suggestion
-	for _, p := range []struct {
-		field string
-		kind  fact.ProbeKind
-		spec  *v1.Probe
-	}{
-		{"livenessProbe", fact.Liveness, s.spec.LivenessProbe},
-		{"readinessProbe", fact.Readiness, s.spec.ReadinessProbe},
-		{"startupProbe", fact.Startup, s.spec.StartupProbe},
-	} {
-		if p.spec == nil {
+	for _, kind := range []fact.ProbeKind{fact.Liveness, fact.Readiness, fact.Startup} {
+		p, field := fact.ProbeOf(s.spec, kind), strings.ToLower(string(kind))+"Probe"
+		if p == nil {
 			continue
 		}
-		l := s.latencies(p.kind)
-		all = append(all, s.timeout(p.field, p.spec, l))
-		if p.kind != fact.Startup {
-			all = append(all, s.threshold(p.field, p.spec, p.kind, l))
+		l := s.latencies(kind)
+		all = append(all, s.timeout(field, p, l))
+		if kind != fact.Startup {
+			all = append(all, s.threshold(field, p, kind, l))
 		}
 	}
 	if t, ok := s.startup(); ok {
@@ -93,21 +89,13 @@ func (l *latencies) seen(from, to time.Time) {
 func (l *latencies) add(took time.Duration, n int64, histogram []int64) {
 	l.n += n
 	l.max = max(l.max, took)
-	if len(histogram) > 0 {
-		for i, m := range histogram {
-			if i < len(l.buckets) {
-				l.buckets[i] += m
-			}
-		}
-		return
+	for i, m := range histogram[:min(len(histogram), len(l.buckets))] {
+		l.buckets[i] += m
 	}
-	for i, bound := range fact.LatencyBounds {
-		if took <= bound {
-			l.buckets[i] += n
-			return
-		}
+	if len(histogram) == 0 {
+		i, _ := slices.BinarySearch(fact.LatencyBounds, took) // the first bound that is not below
+		l.buckets[i] += n
 	}
-	l.buckets[len(l.buckets)-1] += n
 }
 
 // quantile is an upper bound of the time within which that share was answered.
@@ -131,7 +119,7 @@ func (s subject) timeout(field string, p *v1.Probe, l latencies) Suggestion {
 		g.Why = "it never succeeded, so nothing is known of its answers"
 		return g
 	}
-	value := max(1, ceil(headroom*l.max))
+	value := max(1, prose.Seconds(headroom*l.max))
 	g.Value = strconv.Itoa(value)
 	g.Why = fmt.Sprintf("%d good answers in %s: half within %s, 99 %% within %s, the slowest %s; twice that", l.n, prose.Span(l.last.Sub(l.first)), prose.Span(l.quantile(0.5)), prose.Span(l.quantile(0.99)), prose.Span(l.max))
 	if l.late > 0 {
@@ -214,10 +202,7 @@ func (s subject) startup() (Suggestion, bool) {
 	period := 10
 	if p != nil {
 		g.Now = number(p.FailureThreshold, 3)
-		period = max(1, int(p.PeriodSeconds))
-		if p.PeriodSeconds == 0 {
-			period = 10
-		}
+		period = max(1, int(cmp.Or(p.PeriodSeconds, 10)))
 	}
 	switch {
 	case p == nil && (s.spec.LivenessProbe == nil || cut == 0 && longest < 30*time.Second):
@@ -226,7 +211,7 @@ func (s subject) startup() (Suggestion, bool) {
 		g.TooFew, g.Why = true, fmt.Sprintf("it was never healthy after a start (%s), so how long it needs is not known", prose.Times(int(cut)))
 		return g, true
 	}
-	value := max(3, (ceil(headroom*longest)+period-1)/period)
+	value := max(3, (prose.Seconds(headroom*longest)+period-1)/period)
 	g.Value = strconv.Itoa(value)
 	g.Why = fmt.Sprintf("from its start to the first good answer it took %s at most; twice that, in periods of %d s", prose.Span(longest), period)
 	if cut > 0 {
@@ -249,11 +234,4 @@ func firstGood(attempts []*fact.Fact, started *fact.Fact) (time.Duration, bool) 
 	return 0, false
 }
 
-func number(n, unset int32) string {
-	if n == 0 {
-		n = unset
-	}
-	return strconv.Itoa(int(n))
-}
-
-func ceil(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+func number(n, unset int32) string { return strconv.Itoa(int(cmp.Or(n, unset))) }

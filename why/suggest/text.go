@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,22 +38,15 @@ func (r *Result) Text() string {
 }
 
 func (g Suggestion) proposal() string {
-	trust := ""
+	now, trust := cmp.Or(g.Now, "not set"), ""
 	if g.TooFew {
 		trust = " (too little is known to rely on it)"
 	}
 	switch {
 	case g.Value == "":
-		return "nothing to propose; it is " + nowWords(g.Now)
+		return "nothing to propose; it is " + now
 	case g.Keep:
 		return "keep " + g.Value + trust
 	}
-	return fmt.Sprintf("%s instead of %s%s", g.Value, nowWords(g.Now), trust)
-}
-
-func nowWords(now string) string {
-	if now == "" {
-		return "not set"
-	}
-	return now
+	return fmt.Sprintf("%s instead of %s%s", g.Value, now, trust)
 }
