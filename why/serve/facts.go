@@ -98,13 +98,8 @@ func FactsHandlerAt(s journal.Source, now func() time.Time) http.Handler {
 			return
 		}
 		facts, err := Facts(s, q)
-		var unknown *NotKnownError
-		switch {
-		case errors.As(err, &unknown):
-			http.Error(w, err.Error(), http.StatusNotFound)
-			return
-		case err != nil:
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+		if err != nil {
+			fail(w, Question{}, err)
 			return
 		}
 		w.Header().Set("Content-Type", "application/zstd")

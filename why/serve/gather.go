@@ -85,24 +85,13 @@ func explained(h *history.History, o why.Options) answer.Answer {
 // All answers about every pod of the namespace (empty: of all) that is not gone,
 // worst first.
 func All(s journal.Source, q Question) ([]answer.Answer, error) {
-	var all []answer.Answer
+	q.Owner = "" // of whatever controller
 	from := newGatherer(s)
 	from.share()
-	for _, span := range from.spans {
-		if span.Pod.Name == "" || q.Namespace != "" && span.Pod.Namespace != q.Namespace {
-			continue
-		}
-		o := q.Options
-		h, err := from.historyOf(span, &o)
-		if err != nil {
-			return all, err
-		}
-		if a := explained(h, o); !gone(a) {
-			all = append(all, a)
-		}
-	}
-	answer.WorstFirst(all)
-	return all, nil
+	own := slices.DeleteFunc(slices.Clone(from.spans), func(p journal.PodSpan) bool {
+		return p.Pod.Name == "" || q.Namespace != "" && p.Pod.Namespace != q.Namespace
+	})
+	return from.answers(own, q, false)
 }
 
 // ownedMost bounds how many pods of a controller are told of: those heard of last.
@@ -116,16 +105,21 @@ func Owned(s journal.Source, q Question) ([]answer.Answer, error) {
 		return p.Pod.Namespace != q.Namespace || !strings.HasPrefix(p.Pod.Name, q.Name+"-")
 	})
 	slices.SortFunc(own, func(a, b journal.PodSpan) int { return b.First.Compare(a.First) })
-	var all []answer.Answer
-	for _, span := range own[:min(len(own), ownedMost)] {
-		h, err := from.historyOf(span, &q.Options)
+	return from.answers(own[:min(len(own), ownedMost)], q, true)
+}
+
+// answers answers about those of some pods that are gone or not, and that the controller made which is asked about.
+func (g *gatherer) answers(spans []journal.PodSpan, q Question, areGone bool) (all []answer.Answer, err error) {
+	for _, span := range spans {
+		o := q.Options
+		h, err := g.historyOf(span, &o)
 		if err != nil {
 			return all, err
 		}
-		if h.Object == nil || !slices.ContainsFunc(h.Object.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == q.Owner }) {
+		if q.Owner != "" && (h.Object == nil || !slices.ContainsFunc(h.Object.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == q.Owner })) {
 			continue
 		}
-		if a := explained(h, q.Options); gone(a) {
+		if a := explained(h, o); gone(a) == areGone {
 			all = append(all, a)
 		}
 	}

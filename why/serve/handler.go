@@ -62,19 +62,24 @@ func HandlerAt(s journal.Source, policy health.Policy, look Look, now func() tim
 		}
 		q.Policy = policy
 		body, err := answerTo(r.Context(), s, q, look, now)
-		var unknown *NotKnownError
-		switch {
-		case errors.As(err, &unknown):
-			http.Error(w, err.Error(), http.StatusNotFound)
-		case err != nil && (q.WhatIf != "" || q.Suggest):
-			http.Error(w, err.Error(), http.StatusBadRequest)
-		case err != nil:
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-		default:
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(body)
+		if err != nil {
+			fail(w, q, err)
+			return
 		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(body)
 	})
+}
+
+// fail answers with an error, as what of the question it is due to.
+func fail(w http.ResponseWriter, q Question, err error) {
+	code := http.StatusInternalServerError
+	if unknown := (*NotKnownError)(nil); errors.As(err, &unknown) {
+		code = http.StatusNotFound
+	} else if q.WhatIf != "" || q.Suggest {
+		code = http.StatusBadRequest
+	}
+	http.Error(w, err.Error(), code)
 }
 
 // answerTo answers a question by what it asks for.

@@ -29,8 +29,7 @@ func Node(s journal.Source, q Question) (answer.Answer, error) {
 	if err != nil {
 		return answer.Answer{}, err
 	}
-	q.Journal.From, q.Journal.Complete = from, s.Stats().First.Before(from)
-	if q.Journal.From.Before(s.Stats().First) {
+	if q.Journal.From, q.Journal.Complete = from, s.Stats().First.Before(from); from.Before(s.Stats().First) {
 		q.Journal.From = s.Stats().First
 	}
 	return why.NodeMemory(q.Name, node, pods, q.Options), nil
