@@ -54,7 +54,7 @@ var rooms = []room{
 	{dir: "why/graph", pure: true},
 	{dir: "why/diagnose", pure: true, imports: []string{module + "why/graph"}},
 	{dir: "why/history", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
-	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", "k8s.io/component-helpers/scheduling/corev1", module + "fact", module + "knowledge", module + "logline", module + "health", module + "shell", module + "why/answer", module + "why/kubectl", module + "why/mounts", module + "why/netpol", module + "why/prose", module + "why/words"}},
+	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", "k8s.io/component-helpers/scheduling/corev1", "k8s.io/utils/ptr", module + "fact", module + "knowledge", module + "logline", module + "health", module + "shell", module + "why/answer", module + "why/kubectl", module + "why/mounts", module + "why/netpol", module + "why/prose", module + "why/words"}},
 	{dir: "why/common", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why/answer", module + "why/cluster", module + "why/prose"}},
 	{dir: "why/kubectl", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "shell", module + "why/answer"}},
 	{dir: "why/mounts", pure: true, imports: []string{"k8s.io/api"}},
@@ -84,7 +84,7 @@ var rooms = []room{
 	{dir: "web/browser"},
 	{dir: "why/fromapi", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "knowledge", module + "observe/reported", module + "shadow", module + "why"}},
 	{dir: "why/record", imports: []string{"github.com/klauspost/compress", "k8s.io/apimachinery", module + "fact", module + "health", module + "journal", module + "probe", module + "why/serve"}},
-	{dir: "why/dump", imports: []string{"github.com/klauspost/compress", "go.yaml.in/yaml/v3", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/yaml", module + "why/record"}},
+	{dir: "why/dump", imports: []string{"github.com/klauspost/compress", "go.yaml.in/yaml/v3", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/kubernetes/scheme", "sigs.k8s.io/yaml", module + "why/record"}},
 	{dir: "why/mcp", imports: []string{"github.com/modelcontextprotocol/go-sdk/mcp", module + "fact", module + "journal", module + "why"}},
 	{dir: "why/ask", imports: []string{
 		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "fact", module + "journal", module + "knowledge", module + "shell", module + "why",

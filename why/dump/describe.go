@@ -1,9 +1,9 @@
 package dump
 
 import (
-	"encoding/json"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,14 +54,8 @@ func (r *reader) descriptions(name, text string) (known bool) {
 // placeDescribed puts the pods into the case that it has no better.
 func (r *reader) placeDescribed() {
 	for _, p := range r.described {
-		k := record.Kinds[0]
-		if _, there := r.at[k.Held(p.Namespace)+"/"+p.Name]; there {
-			continue
-		}
-		raw, err := json.Marshal(p)
-		var o head
-		if err == nil && json.Unmarshal(raw, &o) == nil {
-			r.keep(k, o, raw)
+		if _, there := r.at[record.Kinds[0].Held(p.Namespace)+"/"+p.Name]; !there {
+			r.keepMade(record.Kinds[0], p)
 		}
 	}
 }
@@ -105,46 +99,36 @@ func (t *tree) split() (key, value string) {
 	return key, value
 }
 
+// lines are those below; none of no line.
+func (t *tree) lines() []*tree {
+	if t == nil {
+		return nil
+	}
+	return t.below
+}
+
 // get is the line below with a key; nil where there is none.
 func (t *tree) get(key string) *tree {
-	if t != nil {
-		for _, one := range t.below {
-			if k, _ := one.split(); k == key {
-				return one
-			}
+	for _, one := range t.lines() {
+		if k, _ := one.split(); k == key {
+			return one
 		}
 	}
 	return nil
 }
 
-func (t *tree) value(key string) string {
-	one := t.get(key)
-	if one == nil {
-		return ""
+func (t *tree) value(key string) (value string) {
+	if one := t.get(key); one != nil {
+		_, value = one.split()
 	}
-	_, v := one.split()
-	return v
-}
-
-// pairs are the lines below as keys and values.
-func (t *tree) pairs() map[string]string {
-	all := map[string]string{}
-	if t != nil {
-		for _, one := range t.below {
-			k, v := one.split()
-			all[k] = v
-		}
-	}
-	return all
+	return value
 }
 
 // texts are the lines below.
 func (t *tree) texts() (all []string) {
-	if t != nil {
-		for _, one := range t.below {
-			all = append(all, one.text)
-			all = append(all, one.texts()...)
-		}
+	for _, one := range t.lines() {
+		all = append(all, one.text)
+		all = append(all, one.texts()...)
 	}
 	return all
 }
@@ -200,19 +184,14 @@ func describedPod(top *tree) v1.Pod {
 }
 
 func versionOf(kind string) string {
-	for _, k := range record.Kinds {
-		if k.Kind == kind {
-			return k.Version
-		}
+	if i := slices.IndexFunc(record.Kinds, func(k record.Kind) bool { return k.Kind == kind }); i >= 0 {
+		return record.Kinds[i].Version
 	}
 	return "v1"
 }
 
 func describedContainers(t *tree) (all []v1.Container, statuses []v1.ContainerStatus) {
-	if t == nil {
-		return nil, nil
-	}
-	for _, one := range t.below {
+	for _, one := range t.lines() {
 		name, _ := one.split()
 		c := v1.Container{Name: name, Image: one.value("Image"), Command: one.get("Command").texts(), Args: one.get("Args").texts()}
 		c.Resources = v1.ResourceRequirements{Limits: quantities(one.get("Limits")), Requests: quantities(one.get("Requests"))}
@@ -251,18 +230,15 @@ func state(t *tree) (s v1.ContainerState) {
 // quantity is one that takes no time to read: with an exponent of many digits it takes forever.
 var quantity = regexp.MustCompile(`^[0-9.]{1,20}([numkMGTPE]i?|[eE][+-]?\d{1,2})?$`)
 
-func quantities(t *tree) v1.ResourceList {
-	all := v1.ResourceList{}
-	for name, text := range t.pairs() {
-		if !quantity.MatchString(text) {
-			continue
-		}
-		if q, err := resource.ParseQuantity(text); err == nil {
+func quantities(t *tree) (all v1.ResourceList) {
+	for _, one := range t.lines() {
+		name, text := one.split()
+		if q, err := resource.ParseQuantity(quantity.FindString(text)); err == nil {
+			if all == nil {
+				all = v1.ResourceList{}
+			}
 			all[v1.ResourceName(name)] = q
 		}
-	}
-	if len(all) == 0 {
-		return nil
 	}
 	return all
 }
@@ -315,10 +291,7 @@ var namedPort = regexp.MustCompile(`^([a-z]+://[^/:]*):([A-Za-z][-A-Za-z0-9]*|[0
 var from = regexp.MustCompile(`^<set to the key '([^']+)' (?:in secret|of config map) '([^']+)'>`)
 
 func variables(t *tree) (all []v1.EnvVar) {
-	if t == nil {
-		return nil
-	}
-	for _, one := range t.below {
+	for _, one := range t.lines() {
 		key, value := one.split()
 		e := v1.EnvVar{Name: key, Value: value}
 		if m := from.FindStringSubmatch(value); m != nil {
@@ -365,10 +338,7 @@ func mounts(t *tree) (all []v1.VolumeMount) {
 
 // describedVolumes are those of the kinds that may be missing.
 func describedVolumes(t *tree) (all []v1.Volume) {
-	if t == nil {
-		return nil
-	}
-	for _, one := range t.below {
+	for _, one := range t.lines() {
 		v := v1.Volume{}
 		v.Name, _ = one.split()
 		kind, _, _ := strings.Cut(one.value("Type"), " ")
@@ -390,12 +360,12 @@ func describedVolumes(t *tree) (all []v1.Volume) {
 
 // describedEvents are those at the end of a description, whose columns its first line has.
 func describedEvents(top *tree, p *v1.Pod) (all []told) {
-	t := top.get("Events")
-	if t == nil || len(t.below) < 2 {
+	lines := top.get("Events").lines()
+	if len(lines) < 2 {
 		return nil
 	}
-	heads := columns(t.below[0].text)
-	for _, line := range t.below[1:] {
+	heads := columns(lines[0].text)
+	for _, line := range lines[1:] {
 		row := cells(line.text, heads)
 		e := told{space: p.Namespace, kind: "Pod", name: p.Name}
 		e.Type, e.Reason, e.Message, e.Count = row["Type"], row["Reason"], row["Message"], 1

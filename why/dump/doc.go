@@ -4,7 +4,6 @@
 //	dump.go      the case, and what was left out
 //	files.go     the files of a folder, of an archive, or one
 //	objects.go   API objects in JSON and YAML, and lists of them
-//	readable.go  what is left out, for no client can read it
 //	stream.go    the single stream of kubectl cluster-info dump
 //	logs.go      logs of containers: whose they are
 //	lines.go     the forms in which runtimes write a line

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"whylet.dev/whylet/why/record"
 )
@@ -84,7 +86,7 @@ func (r *reader) miss(file, why string) {
 func (r *reader) keep(k record.Kind, o head, raw json.RawMessage) {
 	list := k.Held(o.Metadata.Namespace)
 	key := list + "/" + o.Metadata.Name
-	if err := readable(k, raw); err != nil {
+	if err := isReadable(k, raw); err != nil {
 		r.miss(fmt.Sprintf("%.200q", key), err.Error())
 		r.torn = append(r.torn, list)
 		return
@@ -98,6 +100,26 @@ func (r *reader) keep(k record.Kind, o head, raw json.RawMessage) {
 	if k.Kind == "Pod" {
 		r.pods = append(r.pods, podOf(o))
 	}
+}
+
+// keepMade is the same of an object that was made of a text.
+func (r *reader) keepMade(k record.Kind, object any) {
+	var o head
+	if raw := marshalled(object); raw != nil && json.Unmarshal(raw, &o) == nil {
+		r.keep(k, o, raw)
+	}
+}
+
+// isReadable reports why a client cannot read an object: one of those would leave it without the whole list.
+func isReadable(k record.Kind, raw json.RawMessage) error {
+	if err := record.Sound(raw); err != nil {
+		return err
+	}
+	into, err := scheme.Scheme.New(schema.FromAPIVersionAndKind(k.Version, k.Kind))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
 }
 
 // hold notes that all objects of a kind in a namespace are in the dump.

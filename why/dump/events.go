@@ -153,11 +153,8 @@ func (r *reader) placeEvents() {
 			e.InvolvedObject.Namespace = ""
 		}
 		e.InvolvedObject.UID = r.uid(k, e.InvolvedObject.Namespace, e.name)
-		raw, err := json.Marshal(e.Event)
-		var o head
-		if err == nil && json.Unmarshal(raw, &o) == nil {
-			r.keep(record.Kind{Version: "v1", Kind: "Event", Resource: "events", Namespaced: true}, o, raw)
-		}
+		event, _ := record.KindOf("v1", "Event")
+		r.keepMade(event, e.Event)
 	}
 }
 

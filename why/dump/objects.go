@@ -62,12 +62,7 @@ func isYAML(name string, text []byte) bool {
 	if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
 		return true
 	}
-	for _, begins := range []string{"apiVersion:", "kind:", "items:", "---\napiVersion:", "---\nkind:"} {
-		if bytes.HasPrefix(text, []byte(begins)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"apiVersion:", "kind:", "items:", "---\napiVersion:", "---\nkind:"}, func(begins string) bool { return bytes.HasPrefix(text, []byte(begins)) })
 }
 
 // yamlDocuments reads objects that lines of --- separate.
@@ -80,13 +75,14 @@ func (r *reader) yamlDocuments(name string, text []byte) (known bool) {
 			r.miss(name, fmt.Sprintf("a part of it has more than %d MiB of YAML; collect it as JSON", mostDocument>>20))
 			continue
 		}
-		if err := withoutAlias(part); err != nil {
-			r.miss(name, "a part of it is no YAML: "+firstLine(err.Error()))
-			continue
+		var raw []byte
+		err := withoutAlias(part)
+		if err == nil {
+			raw, err = yaml.YAMLToJSON(part)
 		}
-		raw, err := yaml.YAMLToJSON(part)
 		if err != nil {
-			r.miss(name, "a part of it is no YAML: "+firstLine(err.Error()))
+			why, _, _ := strings.Cut(err.Error(), "\n")
+			r.miss(name, "a part of it is no YAML: "+why)
 			continue
 		}
 		known = r.document(name, raw, true) || known
@@ -114,11 +110,6 @@ func withoutAlias(text []byte) error {
 		all = append(all[:len(all)-1], n.Content...)
 	}
 	return nil
-}
-
-func firstLine(text string) string {
-	text, _, _ = strings.Cut(text, "\n")
-	return text
 }
 
 // document takes an object, or a list of objects. Half a list is YAML as well, and has no kind.
@@ -168,13 +159,14 @@ func labelled(item json.RawMessage, version, kind string) json.RawMessage {
 	if kind == "" || json.Unmarshal(item, &o) != nil || o == nil {
 		return nil
 	}
-	v, errV := json.Marshal(version)
-	k, errK := json.Marshal(kind)
-	if errV != nil || errK != nil {
-		return nil
-	}
-	o["apiVersion"], o["kind"] = v, k
-	raw, err := json.Marshal(o)
+	o["apiVersion"], _ = json.Marshal(version)
+	o["kind"], _ = json.Marshal(kind)
+	return marshalled(o)
+}
+
+// marshalled is a value in JSON; nil where it has none.
+func marshalled(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil
 	}
@@ -184,11 +176,10 @@ func labelled(item json.RawMessage, version, kind string) json.RawMessage {
 // wholeList notes of which namespaces a list of the API has all objects. What kubectl get prints
 // is a List of chosen ones, and never whole.
 func (r *reader) wholeList(name string, o head, kind string, spaces map[string]bool) bool {
-	i := slices.IndexFunc(record.Kinds, func(k record.Kind) bool { return k.Kind == kind && k.Version == o.APIVersion })
-	if i < 0 || o.Metadata.Continue != "" {
+	k, ok := record.KindOf(o.APIVersion, kind)
+	if !ok || o.Metadata.Continue != "" {
 		return kind != "" && o.APIVersion != ""
 	}
-	k := record.Kinds[i]
 	if space := spaceOfPath(name, k); space != "" && len(spaces) == 0 {
 		spaces[space] = true
 	}
@@ -211,8 +202,8 @@ func (r *reader) object(raw json.RawMessage, o head) bool {
 		}
 		o.APIVersion = "v1"
 	}
-	i := slices.IndexFunc(record.Kinds, func(k record.Kind) bool { return k.Kind == o.Kind && k.Version == o.APIVersion })
-	if i < 0 || o.Metadata.Name == "" {
+	k, ok := record.KindOf(o.APIVersion, o.Kind)
+	if !ok || o.Metadata.Name == "" {
 		return o.Kind != "" && o.APIVersion != "" // of a kind of which answers make nothing
 	}
 	var b bytes.Buffer
@@ -220,7 +211,7 @@ func (r *reader) object(raw json.RawMessage, o head) bool {
 		return false
 	}
 	r.moment.object(b.Bytes())
-	r.keep(record.Kinds[i], o, b.Bytes())
+	r.keep(k, o, b.Bytes())
 	return true
 }
 
@@ -240,11 +231,7 @@ func coreEvent(raw json.RawMessage) json.RawMessage {
 		}
 	}
 	o["apiVersion"] = json.RawMessage(`"v1"`)
-	raw, err := json.Marshal(o)
-	if err != nil {
-		return nil
-	}
-	return raw
+	return marshalled(o)
 }
 
 // shortNames are those that collectors give to files of a kind.

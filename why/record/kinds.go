@@ -1,6 +1,9 @@
 package record
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind is a kind of objects that are recorded.
 type Kind struct {
@@ -27,6 +30,15 @@ func (k Kind) Held(namespace string) string {
 		return namespace + "/" + k.Resource
 	}
 	return k.Resource
+}
+
+// KindOf returns a kind that is recorded; ok is false for any other.
+func KindOf(version, kind string) (k Kind, ok bool) {
+	i := slices.IndexFunc(Kinds, func(k Kind) bool { return k.Kind == kind && k.Version == version })
+	if i < 0 {
+		return k, false
+	}
+	return Kinds[i], true
 }
 
 // Kinds are all that is recorded.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/redact"
 )
@@ -36,10 +38,8 @@ func Object(raw []byte) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	unstructured.RemoveNestedField(o, "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration")
 	if m, ok := o["metadata"].(map[string]any); ok {
-		if notes, ok := m["annotations"].(map[string]any); ok {
-			delete(notes, "kubectl.kubernetes.io/last-applied-configuration")
-		}
 		for _, f := range list(m["managedFields"]) {
 			if f, ok := f.(map[string]any); ok {
 				delete(f, "fieldsV1")

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"whylet.dev/whylet/health"
@@ -104,20 +107,14 @@ func (s *server) add(raw json.RawMessage) error {
 	})}
 	var head struct {
 		APIVersion, Kind string
-		Metadata         json.RawMessage
+		Metadata         meta
 	}
 	if err := json.Unmarshal(raw, &head); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotRecord, err)
 	}
-	if len(head.Metadata) > 0 {
-		if err := json.Unmarshal(head.Metadata, &o.meta); err != nil {
-			return fmt.Errorf("%w: %w", ErrNotRecord, err)
-		}
-	}
-	for _, k := range Kinds {
-		if k.Kind == head.Kind && k.Version == head.APIVersion {
-			s.byPath[k.Path("")] = append(s.byPath[k.Path("")], o)
-		}
+	o.meta = head.Metadata
+	if k, ok := KindOf(head.APIVersion, head.Kind); ok {
+		s.byPath[k.Path("")] = append(s.byPath[k.Path("")], o)
 	}
 	return nil
 }
@@ -184,19 +181,6 @@ func (s *server) node(w http.ResponseWriter, r *http.Request, node, path string)
 	memory().ServeHTTP(w, inner)
 }
 
-// limited writes only so many bytes, as kubelet does.
-type limited struct {
-	http.ResponseWriter
-	left int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	n := min(len(p), l.left)
-	l.left -= n
-	_, err := l.ResponseWriter.Write(p[:n])
-	return len(p), err
-}
-
 // log answers with the last lines of a container.
 func (s *server) log(w http.ResponseWriter, r *http.Request, space, pod string) {
 	q := r.URL.Query()
@@ -205,21 +189,22 @@ func (s *server) log(w http.ResponseWriter, r *http.Request, space, pod string) 
 		fail(w, http.StatusBadRequest, "no log was recorded")
 		return
 	}
-	if most, err := strconv.Atoi(q.Get("limitBytes")); err == nil && most > 0 {
-		w = &limited{w, most}
-	}
 	all := bytes.SplitAfter(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
 	if most, err := strconv.Atoi(q.Get("tailLines")); err == nil && most >= 0 {
 		all = all[max(0, len(all)-most):]
 	}
-	for _, line := range all {
+	for i, line := range all {
 		if stamp, after, found := bytes.Cut(line, []byte(" ")); found && q.Get("timestamps") != "true" {
 			if _, err := time.Parse(time.RFC3339Nano, string(stamp)); err == nil {
-				line = after
+				all[i] = after
 			}
 		}
-		_, _ = w.Write(line)
 	}
+	body := bytes.Join(all, nil)
+	if most, err := strconv.Atoi(q.Get("limitBytes")); err == nil && most > 0 {
+		body = body[:min(len(body), most)] // as kubelet does
+	}
+	_, _ = w.Write(body)
 }
 
 // holds reports whether the case has all objects of a kind in a namespace.
@@ -258,15 +243,15 @@ func (s *server) get(w http.ResponseWriter, k Kind, space, name string) {
 // list answers with the objects that fit the selectors.
 func (s *server) list(w http.ResponseWriter, r *http.Request, k Kind, space string) {
 	q := r.URL.Query()
-	selector, err := labels.Parse(q.Get("labelSelector"))
-	if err != nil {
+	byLabels, err := labels.Parse(q.Get("labelSelector"))
+	byFields, wrong := fields.ParseSelector(q.Get("fieldSelector"))
+	if err = errors.Join(err, wrong); err != nil {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	items := []json.RawMessage{}
-	for i := range s.byPath[k.Path("")] {
-		o := s.byPath[k.Path("")][i]
-		if (space == "" || o.meta.Namespace == space) && selector.Matches(labels.Set(o.meta.Labels)) && o.fits(q.Get("fieldSelector")) {
+	for _, o := range s.byPath[k.Path("")] {
+		if (space == "" || o.meta.Namespace == space) && byLabels.Matches(labels.Set(o.meta.Labels)) && byFields.Matches(o) {
 			items = append(items, o.raw)
 		}
 	}
@@ -286,28 +271,13 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, k Kind, space stri
 	write(w, body)
 }
 
-// fits says whether the object has the values that a field selector wants.
-func (o *object) fits(selector string) bool {
-	if selector == "" {
-		return true
-	}
-	fields := o.fields()
-	if fields == nil {
-		return false
-	}
-	for want := range strings.SplitSeq(selector, ",") {
-		path, value, _ := strings.Cut(want, "=")
-		var at any = fields
-		for part := range strings.SplitSeq(strings.TrimSuffix(path, "!"), ".") {
-			inner, _ := at.(map[string]any)
-			at = inner[part]
-		}
-		text, _ := at.(string)
-		if (text == strings.TrimPrefix(value, "=")) == strings.HasSuffix(path, "!") {
-			return false
-		}
-	}
-	return true
+// Has and Get give the object's fields to selectors.
+func (o object) Has(string) bool { return true }
+
+// Get: see Has.
+func (o object) Get(path string) string {
+	text, _, _ := unstructured.NestedString(o.fields(), strings.Split(path, ".")...)
+	return text
 }
 
 func write(w http.ResponseWriter, body []byte) {
