@@ -144,17 +144,16 @@ type Changed struct {
 }
 
 // Add takes a port by its decimal number, once.
-func (l *Listening) Add(port string) {
-	if n, err := strconv.ParseInt(port, 10, 32); err == nil && n > 0 && !slices.Contains(l.Ports, int32(n)) {
-		l.Ports = append(l.Ports, int32(n))
-	}
-}
+func (l *Listening) Add(port string) { l.Ports = withPort(l.Ports, port) }
 
 // AddLoopback takes a port of loopback by its decimal number, once.
-func (l *Listening) AddLoopback(port string) {
-	if n, err := strconv.ParseInt(port, 10, 32); err == nil && n > 0 && !slices.Contains(l.Loopback, int32(n)) {
-		l.Loopback = append(l.Loopback, int32(n))
+func (l *Listening) AddLoopback(port string) { l.Loopback = withPort(l.Loopback, port) }
+
+func withPort(all []int32, port string) []int32 {
+	if n, err := strconv.ParseInt(port, 10, 32); err == nil && n > 0 && !slices.Contains(all, int32(n)) {
+		return append(all, int32(n))
 	}
+	return all
 }
 
 // Subject is what was asked about.

@@ -35,12 +35,8 @@ func JUnit(all []Answer) (string, error) {
 	suite := junitSuite{Name: "kubectl why", Tests: len(all)}
 	for i := range all {
 		a := &all[i]
-		c := junitCase{Class: prose.OneLine(strings.ToLower(a.Subject.Kind)), Name: prose.OneLine(strings.TrimPrefix(a.Subject.Namespace+"/"+a.Subject.Name, "/"))}
-		for _, v := range a.Verdicts {
-			s := a.symptom(v.Symptom)
-			if WellOrDone(s, v) {
-				continue
-			}
+		c := junitCase{Class: prose.OneLine(strings.ToLower(a.Subject.Kind)), Name: prose.OneLine(a.subject())}
+		for s, v := range a.Ill() {
 			one := *a
 			one.Symptoms, one.Verdicts, one.Well = []Symptom{s}, []Verdict{v}, 0
 			c.Failures = append(c.Failures, junitFailure{Type: prose.OneLine(string(v.Cause)), Message: prose.OneLine(fmt.Sprintf("%s: %s", s.Kind, v.Text)), Text: one.Text(Style{Wide: true})})

@@ -17,11 +17,7 @@ func Markdown(all []Answer) string {
 	for i := range all {
 		a := &all[i]
 		before := table.Len()
-		for _, v := range a.Verdicts {
-			s := a.symptom(v.Symptom)
-			if WellOrDone(s, v) {
-				continue
-			}
+		for s, v := range a.Ill() {
 			name := named(a, s)
 			fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", name, plain(string(s.Kind)), code(string(v.Cause)), plain(prose.Brief(v.Text, 160)))
 			a.explainMarkdown(&why, name, s, v)
@@ -48,7 +44,7 @@ func Markdown(all []Answer) string {
 
 // named is what a symptom is of: a pod of it, where the answer is about more.
 func named(a *Answer, s Symptom) string {
-	name := strings.TrimPrefix(a.Subject.Namespace+"/"+a.Subject.Name, "/")
+	name := a.subject()
 	if s.Pod != "" {
 		name += " " + s.Pod
 	}
@@ -70,11 +66,11 @@ func (a *Answer) explainMarkdown(w *strings.Builder, name string, s Symptom, v V
 		}
 		fmt.Fprintf(w, "- %s %s\n", at, plain(l.Text))
 	}
-	if len(v.LastWords) > 0 {
-		w.WriteString("\nIts last words:\n\n")
-		for _, line := range v.LastWords {
-			w.WriteString("    " + strings.TrimRight(prose.OneLine(line), " ") + "\n")
+	for i, line := range v.LastWords {
+		if i == 0 {
+			w.WriteString("\nIts last words:\n\n")
 		}
+		w.WriteString("    " + strings.TrimRight(prose.OneLine(line), " ") + "\n")
 	}
 	for i, f := range v.Steps() {
 		if i == 0 {

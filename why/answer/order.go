@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 )
@@ -83,6 +84,17 @@ func WellOrDone(s Symptom, v Verdict) bool {
 	return s.AtStart || s.Kind == Healthy && (v.Cause == None || s.BelowThreshold) || s.Kind == Completed && v.Cause == RestartPolicy
 }
 
+// Ill are the symptoms that ask for somebody, each with its verdict: see [WellOrDone].
+func (a *Answer) Ill() iter.Seq2[Symptom, Verdict] {
+	return func(yield func(Symptom, Verdict) bool) {
+		for _, v := range a.Verdicts {
+			if s := a.symptom(v.Symptom); !WellOrDone(s, v) && !yield(s, v) {
+				return
+			}
+		}
+	}
+}
+
 // Put appends a symptom and its verdict under an id of their own.
 func (a *Answer) Put(s Symptom, v Verdict) {
 	s.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
@@ -98,10 +110,8 @@ func (a *Answer) Join(other *Answer) {
 	}
 	a.Journal.Gaps = append(a.Journal.Gaps, other.Journal.Gaps...)
 	for i, s := range other.Symptoms {
-		v := other.Verdicts[i]
-		if s.Kind == Healthy && v.Cause == None {
-			continue
+		if v := other.Verdicts[i]; s.Kind != Healthy || v.Cause != None {
+			a.Put(s, v)
 		}
-		a.Put(s, v)
 	}
 }

@@ -26,11 +26,7 @@ func Overview(all []Answer, s Style) string {
 	for i := range all {
 		a := &all[i]
 		name, ill := a.title(), false
-		for _, v := range a.Verdicts {
-			sym := a.symptom(v.Symptom)
-			if WellOrDone(sym, v) {
-				continue
-			}
+		for sym, v := range a.Ill() {
 			ill = true
 			switch {
 			case a.IsOver(sym):

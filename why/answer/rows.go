@@ -95,11 +95,7 @@ func (a *Answer) Rows(wide bool) []Row {
 
 // rowsOf leaves out what stands in the verdicts before.
 func rowsOf(a *Answer, sym Symptom, v Verdict, before []Verdict, wide bool) []Row {
-	who := a.Subject.Name
-	if a.Subject.Namespace != "" {
-		who = a.Subject.Namespace + "/" + who
-	}
-	subject := Row{Kind: RowSubject, Title: strings.ToLower(a.Subject.Kind) + " " + who, Tag: string(sym.Kind), Good: sym.Kind == Healthy || sym.Kind == Completed}
+	subject := Row{Kind: RowSubject, Title: strings.ToLower(a.Subject.Kind) + " " + a.subject(), Tag: string(sym.Kind), Good: sym.Kind == Healthy || sym.Kind == Completed}
 	if sym.Text != "" {
 		subject.Text = sym.told() + ago(a.AsOf, sym)
 	}

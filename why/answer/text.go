@@ -71,14 +71,6 @@ func (s Style) row(w *strings.Builder, r Row) {
 			w.WriteString(" " + s.paint("dim", r.Tag))
 		}
 		w.WriteString("\n")
-	case RowHop:
-		text := r.Text
-		if !r.At.IsZero() {
-			text = s.clock(r.At) + "  " + text
-		}
-		for i, line := range prose.Wrap(text, 84) {
-			fmt.Fprintf(w, "  %-12s%s\n", onFirst(i, r.Title), line)
-		}
 	case RowWords:
 		for i, line := range prose.Wrap(r.Text, wordsLong) {
 			fmt.Fprintf(w, "  %-12s%s\n", onFirst(i, r.Title), s.paint("dim", line))
@@ -96,7 +88,11 @@ func (s Style) row(w *strings.Builder, r Row) {
 		}
 		fmt.Fprintf(w, "%s\n", s.paint("dim", text))
 	default:
-		for i, line := range prose.Wrap(r.Text, 84) {
+		text := r.Text
+		if r.Kind == RowHop && !r.At.IsZero() {
+			text = s.clock(r.At) + "  " + text
+		}
+		for i, line := range prose.Wrap(text, 84) {
 			fmt.Fprintf(w, "  %-12s%s\n", onFirst(i, r.Title), line)
 		}
 	}
