@@ -123,12 +123,8 @@ func (q *question) configChanges(ctx context.Context, pod *v1.Pod) map[string]ti
 
 // settled says whether a pod's containers run and are ready, as they were started first.
 func settled(pod *v1.Pod) bool {
-	for _, st := range pod.Status.ContainerStatuses {
-		if !st.Ready || st.RestartCount > 0 {
-			return false
-		}
-	}
-	return len(pod.Status.ContainerStatuses) > 0
+	all := pod.Status.ContainerStatuses
+	return len(all) > 0 && !slices.ContainsFunc(all, func(st v1.ContainerStatus) bool { return !st.Ready || st.RestartCount > 0 })
 }
 
 // images are those that the node of a pod has that lacks one; none where nodes may not be
@@ -154,21 +150,19 @@ const lastLines, lastBytes = 80, 28 << 10
 // that run and are not ready. A log that cannot be read leaves its container out.
 func (q *question) logs(ctx context.Context, pod *v1.Pod) (ended, running map[string][]fromapi.Line) {
 	ended, running = map[string][]fromapi.Line{}, map[string][]fromapi.Line{}
-	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for _, st := range list {
-			t, over := st.LastTerminationState.Terminated, st.State.Terminated != nil
-			if over {
-				t = st.State.Terminated
+	for _, st := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		t, over := st.LastTerminationState.Terminated, st.State.Terminated != nil
+		if over {
+			t = st.State.Terminated
+		}
+		if t != nil {
+			if lines, ok := q.lastOf(ctx, pod, st.Name, t, !over); ok {
+				ended[st.Name] = lines
 			}
-			if t != nil {
-				if lines, ok := q.lastOf(ctx, pod, st.Name, t, !over); ok {
-					ended[st.Name] = lines
-				}
-			}
-			if st.State.Running != nil && !st.Ready {
-				if lines, ok := q.log(ctx, pod, st.Name, false); ok {
-					running[st.Name] = lines
-				}
+		}
+		if st.State.Running != nil && !st.Ready {
+			if lines, ok := q.log(ctx, pod, st.Name, false); ok {
+				running[st.Name] = lines
 			}
 		}
 	}

@@ -1,9 +1,11 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,12 +110,8 @@ const (
 )
 
 func (o *Options) complete() {
-	if o.Each == 0 {
-		o.Each = eachNode
-	}
-	if o.Whole == 0 {
-		o.Whole = max(wholeTime, o.Each)
-	}
+	o.Each = cmp.Or(o.Each, eachNode)
+	o.Whole = cmp.Or(o.Whole, max(wholeTime, o.Each))
 }
 
 // now is the moment at which a question is asked.
@@ -198,8 +196,7 @@ func partial(errs []error, who func(i int) string) error {
 }
 
 // answered leaves out those whose error says that they did not answer.
-func answered(all []answer.Answer, errs []error) []answer.Answer {
-	var there []answer.Answer
+func answered[T any](all []T, errs []error) (there []T) {
 	for i, a := range all {
 		if errs[i] == nil {
 			there = append(there, a)
@@ -216,9 +213,5 @@ func Several(ctx context.Context, from Asker, targets []Target) ([]answer.Answer
 	if len(targets) == 1 {
 		return all[0], errs[0]
 	}
-	var answers []answer.Answer
-	for _, a := range all {
-		answers = append(answers, a...)
-	}
-	return answers, partial(errs, func(i int) string { return "about " + targets[i].String() })
+	return slices.Concat(all...), partial(errs, func(i int) string { return "about " + targets[i].String() })
 }

@@ -26,6 +26,11 @@ type Part struct {
 	Node     string
 }
 
+// Historian is who can give the facts behind an answer.
+type Historian interface {
+	Behind(ctx context.Context, a answer.Answer) ([]Part, error)
+}
+
 // Behind gives the facts behind an answer that came of the same journal.
 func (j *Journal) Behind(_ context.Context, a answer.Answer) ([]Part, error) {
 	p := Part{Source: j.Source, Question: j.question(Target{Name: a.Subject.Name, Namespace: a.Subject.Namespace})}
@@ -93,13 +98,7 @@ func (c *Cluster) Behind(ctx context.Context, a answer.Answer) ([]Part, error) {
 	} else {
 		each(names, fetch)
 	}
-	var there []Part
-	for i, p := range all {
-		if errs[i] == nil {
-			there = append(there, p)
-		}
-	}
-	return there, partial(errs, func(i int) string { return "about pod " + names[i] })
+	return answered(all, errs), partial(errs, func(i int) string { return "about pod " + names[i] })
 }
 
 // members are the names of a workload's pods that have a node; none where they may not be
@@ -122,10 +121,7 @@ func (q *question) members(ctx context.Context, of answer.Subject) []string {
 		}
 		selector = b.selector
 	}
-	pods, err := someOf[v1.Pod](ctx, q, q.space, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(selector)})
-	if err != nil {
-		return nil
-	}
+	pods, _ := someOf[v1.Pod](ctx, q, q.space, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(selector)})
 	var names []string
 	for i := range pods {
 		if pods[i].Spec.NodeName != "" {
@@ -137,40 +133,27 @@ func (q *question) members(ctx context.Context, of answer.Subject) []string {
 
 // behindNode fetches what a node remembers of itself.
 func (q *question) behindNode(ctx context.Context, about serve.Question) (Part, error) {
-	if status, ok, err := q.asked(ctx, "", object.Spec{Kind: "node", Name: about.Name, Facts: true}); ok {
-		if err != nil {
-			return Part{}, err
-		}
-		return nearer(q, status, func(s object.Status) (Part, error) { return q.factsOf(s, about) }, func(q *question) (Part, error) { return q.nodePart(ctx, about) })
-	}
-	return q.nodePart(ctx, about)
-}
-
-func (q *question) nodePart(ctx context.Context, about serve.Question) (Part, error) {
-	raw, err := q.facts(ctx, about.Name, about)
-	if err != nil {
-		return Part{}, err
-	}
-	return q.partOf(raw, about, about.Name)
+	return q.part(ctx, "", object.Spec{Kind: "node"}, about, func(q *question) ([]byte, string, error) {
+		raw, err := q.facts(ctx, about.Name, about)
+		return raw, about.Name, err
+	})
 }
 
 // behindPod finds the node that remembers a pod; of one that is gone, all are asked.
 func (q *question) behindPod(ctx context.Context, about serve.Question) (Part, error) {
-	if status, ok, err := q.asked(ctx, q.space, object.Spec{Kind: "pod", Name: about.Name, UID: about.UID, Facts: true}); ok {
+	return q.part(ctx, q.space, object.Spec{Kind: "pod", UID: about.UID}, about, func(q *question) ([]byte, string, error) { return q.podFacts(ctx, about) })
+}
+
+// part has a front fetch facts, or where there is none, those who fetch them of a node.
+func (q *question) part(ctx context.Context, space string, spec object.Spec, about serve.Question, fetch func(*question) ([]byte, string, error)) (Part, error) {
+	spec.Name, spec.Facts = about.Name, true
+	return byFront(ctx, q, space, spec, func(s object.Status) (Part, error) { return q.factsOf(s, about) }, func(q *question) (Part, error) {
+		raw, node, err := fetch(q)
 		if err != nil {
 			return Part{}, err
 		}
-		return nearer(q, status, func(s object.Status) (Part, error) { return q.factsOf(s, about) }, func(q *question) (Part, error) { return q.podPart(ctx, about) })
-	}
-	return q.podPart(ctx, about)
-}
-
-func (q *question) podPart(ctx context.Context, about serve.Question) (Part, error) {
-	raw, node, err := q.podFacts(ctx, about)
-	if err != nil {
-		return Part{}, err
-	}
-	return q.partOf(raw, about, node)
+		return q.partOf(raw, about, node)
+	})
 }
 
 // podFacts finds the node that remembers a pod, and fetches what it does.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -90,10 +91,7 @@ func (c *Cluster) begin(ctx context.Context, space string) (*question, context.C
 	}
 	// The nodes that a pod without one could have; none where they may not be read. Many
 	// pods may wait.
-	q.nodes = sync.OnceValue(func() []v1.Node {
-		all, _ := allOf[v1.Node](ctx, q, "")
-		return all
-	})
+	q.nodes = sync.OnceValue(func() []v1.Node { return readable[v1.Node](ctx, q, "") })
 	// Whether the cluster has one node only; false where that is not told.
 	q.alone = sync.OnceValue(func() bool {
 		if c.options.Front != nil {
@@ -104,6 +102,13 @@ func (c *Cluster) begin(ctx context.Context, space string) (*question, context.C
 		return err == nil && len(items[v1.Node](list)) == 1
 	})
 	return q, ctx, cancel
+}
+
+// in is the same question about another namespace.
+func (q *question) in(space string) *question {
+	inside := *q
+	inside.space = space
+	return &inside
 }
 
 // About answers about a pod, or about what stands for several.
@@ -122,12 +127,8 @@ func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) 
 
 // ask asks a front, where there is one, or the nodes.
 func (q *question) ask(ctx context.Context, t Target) ([]answer.Answer, error) {
-	if status, ok, err := q.asked(ctx, q.space, object.Spec{Kind: t.Kind, Name: t.Name}); err != nil {
-		return nil, err
-	} else if ok {
-		return nearer(q, status, answersOf, func(q *question) ([]answer.Answer, error) { return q.answers(ctx, t) })
-	}
-	return q.answers(ctx, t)
+	spec := object.Spec{Kind: t.Kind, Name: t.Name}
+	return byFront(ctx, q, q.space, spec, answersOf, func(q *question) ([]answer.Answer, error) { return q.answers(ctx, t) })
 }
 
 // answers asks the nodes about one thing.
@@ -181,7 +182,8 @@ func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) 
 		return q.fromGiven(ctx, pod), nil
 	}
 	if pod.Spec.NodeName == "" {
-		return cluster.Unscheduled(pod, q.around(ctx, pod), q.now()), nil
+		// What may not be read is left out.
+		return cluster.Unscheduled(pod, cluster.Around{Storage: q.storage(ctx, pod), Nodes: q.nodes(), Within: q.options.Within}, q.now()), nil
 	}
 	about := q.about(pod.Name)
 	about.Namespace, about.UID = pod.Namespace, pod.UID
@@ -216,25 +218,13 @@ func (q *question) pods(ctx context.Context, pods []v1.Pod) ([]answer.Answer, er
 	return there, partial(errs, func(i int) string { return whoHas(&pods[i]) })
 }
 
-// around looks at what a pod without a node may wait for; what may not be read is left out.
-func (q *question) around(ctx context.Context, pod *v1.Pod) cluster.Around {
-	return cluster.Around{Storage: q.storage(ctx, pod), Nodes: q.nodes(), Within: q.options.Within}
-}
-
 // storage reads what a pod's volume claims are about; not everybody may.
 func (q *question) storage(ctx context.Context, pod *v1.Pod) (s cluster.Storage) {
 	if len(cluster.ClaimNames(pod)) == 0 {
 		return s
 	}
-	if claims, err := allOf[v1.PersistentVolumeClaim](ctx, q, pod.Namespace); err == nil && !isPartial[v1.PersistentVolumeClaim](q, pod.Namespace) {
-		s.Claims = &v1.PersistentVolumeClaimList{Items: claims}
-	}
-	if classes, err := allOf[storagev1.StorageClass](ctx, q, ""); err == nil && !isPartial[storagev1.StorageClass](q, "") {
-		s.Classes = &storagev1.StorageClassList{Items: classes}
-	}
-	if volumes, err := allOf[v1.PersistentVolume](ctx, q, ""); err == nil && !isPartial[v1.PersistentVolume](q, "") {
-		s.Volumes = &v1.PersistentVolumeList{Items: volumes}
-	}
+	s.Claims = whole[v1.PersistentVolumeClaim](ctx, q, pod.Namespace)
+	s.Classes, s.Volumes = whole[storagev1.StorageClass](ctx, q, ""), whole[v1.PersistentVolume](ctx, q, "")
 	return s
 }
 
@@ -260,15 +250,17 @@ func (c *Cluster) all(ctx context.Context) ([]answer.Answer, error) {
 	return q.everything(ctx)
 }
 
-// stillThere puts into a node's answers what the API server knows of its pods.
-func stillThere(list []answer.Answer, pods []v1.Pod) {
+// withPods gives the answers that are about some pods, each with its pod.
+func withPods(answers []answer.Answer, pods []v1.Pod) iter.Seq2[*answer.Answer, *v1.Pod] {
 	byUID := map[types.UID]*v1.Pod{}
 	for i := range pods {
 		byUID[pods[i].UID] = &pods[i]
 	}
-	for i := range list {
-		if p := byUID[list[i].Subject.UID]; p != nil {
-			cluster.StillThere(&list[i], p)
+	return func(yield func(*answer.Answer, *v1.Pod) bool) {
+		for i := range answers {
+			if p := byUID[answers[i].Subject.UID]; p != nil && !yield(&answers[i], p) {
+				return
+			}
 		}
 	}
 }

@@ -41,11 +41,7 @@ func (q *question) beside(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 // fellows are the other pods of a workload, and what the nodes of those say that do not
 // look well.
 func (q *question) fellows(ctx context.Context, pod *v1.Pod, workload common.Maker) ([]v1.Pod, []answer.Answer) {
-	pods, err := allOf[v1.Pod](ctx, q, pod.Namespace)
-	if err != nil {
-		return nil, nil
-	}
-	others := slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool {
+	others := slices.DeleteFunc(slices.Clone(readable[v1.Pod](ctx, q, pod.Namespace)), func(p v1.Pod) bool {
 		return p.UID == pod.UID || p.DeletionTimestamp != nil || common.MakerOf(&p).Workload() != workload
 	})
 	var unwell []v1.Pod
@@ -211,7 +207,7 @@ func (q *question) directory(ctx context.Context) *directory {
 	if !q.options.Within && q.options.Front != nil {
 		d.space = metav1.NamespaceAll
 	}
-	d.services, _ = allOf[v1.Service](ctx, q, d.space)
+	d.services = readable[v1.Service](ctx, q, d.space)
 	for i := range d.services {
 		s := &d.services[i]
 		name := s.Namespace + "/" + s.Name

@@ -27,7 +27,7 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 			v := &a.Verdicts[j]
 			space, name := blamed(a, j)
 			much := cluster.MayAllowMuch(*v)
-			if name == "" || left == 0 || !much && !cluster.MayNameLine(*v) && !cluster.MissesVariable(*v) && !cluster.MayHaveTopic(*v) && !cluster.MayReadNone(*v) {
+			if name == "" || left == 0 || !much && !cluster.MayNameLine(*v) && !cluster.MissesVariable(*v) && !cluster.MayHaveTopic(*v) && v.Cause != answer.ProbeCommandFailed {
 				continue
 			}
 			left--

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/diagnose"
@@ -28,7 +29,7 @@ func (p place) withheld(a *answer.Answer) bool {
 // where it is said to lack them, or keeps an answer to itself and some of them went as that
 // began. Nothing but their configuration shows that they are its copies.
 func (n *visit) copies(ctx context.Context, p place, service *v1.Service) bool {
-	pod, said := n.pod, slices.ContainsFunc(p.said, cluster.LacksCopies)
+	pod, said := n.pod, slices.ContainsFunc(p.said, knowledge.LacksCopies.In)
 	if !said && !p.withheld(n.a) {
 		return false
 	}
@@ -42,10 +43,7 @@ func (n *visit) copies(ctx context.Context, p place, service *v1.Service) bool {
 		n.leads(w, graph.ReplicaOf, graph.Likely, graph.Spec)
 		return w.cause != ""
 	}
-	pods, err := allOf[v1.Pod](ctx, n.question, pod.Namespace)
-	if err != nil {
-		return false
-	}
+	pods := readable[v1.Pod](ctx, n.question, pod.Namespace)
 	for i := range pods {
 		c := &pods[i]
 		if c.UID == pod.UID || n.seen[c.UID] || cluster.LooksWell(c) || !kubectl.Related(c, pod) && !n.copiesFrom(ctx, c, pod, service) {
@@ -62,13 +60,10 @@ func (n *visit) copies(ctx context.Context, p place, service *v1.Service) bool {
 // members leads on from a pod that lacks other members of its cluster to those of its own workload that are not well.
 func (n *visit) members(ctx context.Context) {
 	of := metav1.GetControllerOfNoCopy(n.pod)
-	if of == nil || of.Kind != "StatefulSet" || !slices.ContainsFunc(n.said, cluster.LacksMembers) {
+	if of == nil || of.Kind != "StatefulSet" || !slices.ContainsFunc(n.said, knowledge.NoLeader.In) {
 		return
 	}
-	pods, err := allOf[v1.Pod](ctx, n.question, n.pod.Namespace)
-	if err != nil {
-		return
-	}
+	pods := readable[v1.Pod](ctx, n.question, n.pod.Namespace)
 	for i := range pods {
 		m := &pods[i]
 		if m.UID == n.pod.UID || n.seen[m.UID] || cluster.LooksWell(m) || !kubectl.Related(m, n.pod) {
@@ -87,12 +82,9 @@ func (n *visit) members(ctx context.Context) {
 // copiesGone is the way to the first pod of a StatefulSet that has none any more, and whose pods
 // are to have a copy of what another has, and by what it is known for one.
 func (n *visit) copiesGone(ctx context.Context, service *v1.Service) (w way, by string) {
-	sets, err := allOf[appsv1.StatefulSet](ctx, n.question, n.pod.Namespace)
-	if err != nil {
-		return w, ""
-	}
-	inside := *n.question
-	inside.space, inside.look = n.pod.Namespace, false
+	inside := n.in(n.pod.Namespace)
+	inside.look = false
+	sets := readable[appsv1.StatefulSet](ctx, n.question, n.pod.Namespace)
 	for i := range sets {
 		set := &sets[i]
 		c := copyOf(set)

@@ -70,12 +70,8 @@ func (f *follower) echoes(ctx context.Context, pod *v1.Pod, k asker) []heard {
 	if len(k.said) == 0 {
 		return nil
 	}
-	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
-	if err != nil {
-		return nil
-	}
 	var all []heard
-	looked := 0
+	looked, pods := 0, readable[v1.Pod](ctx, f.question, pod.Namespace)
 	for _, p := range f.configured(ctx, pod) {
 		behind := cluster.Selected(p.service, pods)
 		for i := range behind {
@@ -129,13 +125,9 @@ func (f *follower) saysMeanwhile(ctx context.Context, pod *v1.Pod, a *answer.Ans
 	if !cluster.WasAnswered(a, a.Verdicts[i]) {
 		return false
 	}
-	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
-	if err != nil {
-		return false
-	}
 	var who *v1.Pod
 	var says answer.Complaint
-	looked := 0
+	looked, pods := 0, readable[v1.Pod](ctx, f.question, pod.Namespace)
 	for _, service := range f.asked(ctx, pod, a) {
 		behind := cluster.Selected(service, pods)
 		for n := range behind {
@@ -224,11 +216,7 @@ func sharesWork(h heard, said []string, k asker, since time.Time) (by place, bec
 
 // askTheSame are the pods whose configuration names a Service that a pod's names, too.
 func (f *follower) askTheSame(ctx context.Context, pod *v1.Pod, k asker) []heard {
-	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
-	if err != nil {
-		return nil
-	}
-	asked := f.configured(ctx, pod)
+	pods, asked := readable[v1.Pod](ctx, f.question, pod.Namespace), f.configured(ctx, pod)
 	var all []heard
 	for i := range pods {
 		p := &pods[i]

@@ -40,13 +40,17 @@ func (q *question) everything(ctx context.Context) ([]answer.Answer, error) {
 	lists, errs := make([][]answer.Answer, len(nodes)), make([]error, len(nodes))
 	each(nodes, func(i int, node string) { lists[i], errs[i] = q.onNode(ctx, node, on[node]) })
 	for i, list := range lists {
-		stillThere(list, on[nodes[i]])
+		for a, pod := range withPods(list, on[nodes[i]]) {
+			cluster.StillThere(a, pod)
+		}
 		all = append(all, list...)
 	}
 	if q.options.Now != nil {
 		q.heard(ctx, pods, all)
 	}
-	keptOpen(pods, all)
+	for a, pod := range withPods(all, pods) {
+		cluster.KeptOpen(a, pod)
+	}
 	q.followed(ctx, pods, all)
 	q.inCommon(ctx, all, pods)
 	failed := partial(errs, func(i int) string { return "node " + nodes[i] })
@@ -61,19 +65,14 @@ const mostFollowed = 8
 
 // followed goes on where the answers about pods end at another's door.
 func (q *question) followed(ctx context.Context, pods []v1.Pod, answers []answer.Answer) {
-	byUID := map[types.UID]*v1.Pod{}
-	for i := range pods {
-		byUID[pods[i].UID] = &pods[i]
-	}
 	var waiting []*answer.Answer
-	for i := range answers {
-		a := &answers[i]
-		root := cluster.Root(a)
-		if len(waiting) < mostFollowed && root >= 0 && cluster.MayLead(a.Verdicts[root]) && byUID[a.Subject.UID] != nil {
-			waiting = append(waiting, a)
+	var of []*v1.Pod
+	for a, pod := range withPods(answers, pods) {
+		if root := cluster.Root(a); len(waiting) < mostFollowed && root >= 0 && cluster.MayLead(a.Verdicts[root]) {
+			waiting, of = append(waiting, a), append(of, pod)
 		}
 	}
-	each(waiting, func(_ int, a *answer.Answer) { q.follow(ctx, byUID[a.Subject.UID], a) })
+	each(waiting, func(i int, a *answer.Answer) { q.follow(ctx, of[i], a) })
 }
 
 // joined is one error of who did not answer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/graph"
 )
@@ -11,7 +12,7 @@ import (
 // forgot goes to the one that a pod's configuration names, that serves and was started again lately, where
 // the pod's words are that something is not there: what it did not keep went with its last end.
 func (n *visit) forgot(ctx context.Context) {
-	if !n.first() || !slices.ContainsFunc(cluster.Quoted(n.a, n.v), cluster.IsMissed) {
+	if !n.first() || !slices.ContainsFunc(cluster.Quoted(n.a, n.v), knowledge.Missed.In) {
 		return
 	}
 	places := n.configured(ctx, n.pod)

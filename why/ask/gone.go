@@ -42,7 +42,13 @@ func fromAll[T any](ctx context.Context, q *question, about serve.Question) ([]T
 
 // departed asks all nodes about a pod that does not exist any more.
 func (q *question) departed(ctx context.Context, name string) ([]answer.Answer, error) {
-	found, err := q.remembered(ctx, q.about(name))
+	var found []answer.Answer
+	var err error
+	if about := q.about(name); q.options.Front != nil {
+		found, err = q.options.Front.Departed(ctx, about)
+	} else {
+		found, err = fromAll[answer.Answer](ctx, q, about)
+	}
 	if len(found) > 0 {
 		newest := slices.MaxFunc(found, func(a, b answer.Answer) int { return a.Journal.From.Compare(b.Journal.From) })
 		q.existing(ctx, &newest)
@@ -71,8 +77,9 @@ var podSuffix = map[string]string{
 // events tell of them.
 func (q *question) forgotten(ctx context.Context, t Target) ([]answer.Answer, error) {
 	e := q.notThere(ctx, t)
-	kind := map[string]string{"deployment": "Deployment", "replicaset": "ReplicaSet", "statefulset": "StatefulSet", "daemonset": "DaemonSet", "job": "Job"}[t.Kind]
-	if kind == "" {
+	known, _ := kindNamed(t.Kind)
+	kind, suffix := known.Kind, podSuffix[known.Kind]
+	if suffix == "" {
 		return nil, e
 	}
 	events, err := q.allEvents(ctx, q.space)
@@ -86,7 +93,7 @@ func (q *question) forgotten(ctx context.Context, t Target) ([]answer.Answer, er
 	exists := func(name string) bool {
 		return slices.ContainsFunc(living, func(p v1.Pod) bool { return p.Name == name })
 	}
-	itsPod := regexp.MustCompile("^" + regexp.QuoteMeta(t.Name) + podSuffix[kind] + "$")
+	itsPod := regexp.MustCompile("^" + regexp.QuoteMeta(t.Name) + suffix + "$")
 	var uid types.UID
 	var pod v1.Event // the newest of a pod of it
 	for _, one := range events {
@@ -121,14 +128,6 @@ func (q *question) departedFromAPI(ctx context.Context, name string) (answer.Ans
 		return answer.Answer{}, false
 	}
 	return fromapi.Departed(q.space, name, events, q.now(), q.aboutPod("no agent has seen the pod"))
-}
-
-// remembered asks the front, or all nodes, about one pod that is gone.
-func (q *question) remembered(ctx context.Context, about serve.Question) ([]answer.Answer, error) {
-	if q.options.Front != nil {
-		return q.options.Front.Departed(ctx, about)
-	}
-	return fromAll[answer.Answer](ctx, q, about)
 }
 
 // notKnown names pods with names like it.

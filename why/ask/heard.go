@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/fromapi"
+	"whylet.dev/whylet/why/kubectl"
 )
 
 // mostHeard and mostHeardBytes bound what is read of the log of the Ready pod asked about, in which an error may be
@@ -87,8 +88,8 @@ func (q *question) noted(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	if len(places) == 0 {
 		return
 	}
-	pods, err := allOf[v1.Pod](ctx, q, pod.Namespace)
-	if err != nil || isPartial[v1.Pod](q, pod.Namespace) {
+	pods := whole[v1.Pod](ctx, q, pod.Namespace)
+	if pods == nil {
 		return
 	}
 	for _, p := range places[:min(len(places), mostPlaces)] {
@@ -102,7 +103,7 @@ func (q *question) noted(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 			Cause: answer.DependencyDown,
 			Text:  fmt.Sprintf("no error is seen, but %s names Service %s/%s, which has no ready endpoints", p.where, pod.Namespace, p.service.Name),
 		})
-		v.Fixes = append(v.Fixes, cluster.WhyService(pod.Namespace, p.service.Name))
+		v.Fixes = append(v.Fixes, kubectl.Why("see why it has no endpoints", "svc", pod.Namespace, p.service.Name))
 	}
 }
 

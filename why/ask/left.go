@@ -43,19 +43,14 @@ func (s *survey) left(ctx context.Context) {
 // leftFront asks the front about pods that warnings tell of: it knows which are gone.
 func (s *survey) leftFront(ctx context.Context) {
 	warnings := fields.Set{"type": v1.EventTypeWarning, "involvedObject.kind": "Pod"}
-	list, err := someOf[v1.Event](ctx, s.question, s.lists.space, metav1.ListOptions{FieldSelector: warnings.String(), Limit: mostKept})
-	if err != nil {
-		return
-	}
 	var events []*v1.Event
+	list, _ := someOf[v1.Event](ctx, s.question, s.lists.space, metav1.ListOptions{FieldSelector: warnings.String(), Limit: mostKept})
 	for i := range list {
 		events = append(events, &list[i])
 	}
 	told := fromapi.LeftSince(events, func(string, string) bool { return false }, s.now().Add(-leftWithin))
 	for _, one := range told[:min(len(told), mostAskedOf)] {
-		in := *s.question
-		in.space = one.Namespace
-		about := in.about(one.Name)
+		about := s.in(one.Namespace).about(one.Name)
 		about.UID = one.UID
 		found, err := s.options.Front.Departed(ctx, about)
 		if err != nil {
@@ -71,12 +66,11 @@ func (s *survey) leftFront(ctx context.Context) {
 
 // leftPod answers about a pod that went.
 func (s *survey) leftPod(ctx context.Context, one fromapi.Left, events []*v1.Event) answer.Answer {
-	in := *s.question
-	in.space = one.Namespace
+	in := s.in(one.Namespace)
 	if one.Node != "" {
 		about := in.about(one.Name)
 		about.UID = one.UID
-		if a, err := fromNode[answer.Answer](ctx, &in, one.Node, about); err == nil && a.Subject.UID == one.UID {
+		if a, err := fromNode[answer.Answer](ctx, in, one.Node, about); err == nil && a.Subject.UID == one.UID {
 			in.existing(ctx, &a)
 			return a
 		}

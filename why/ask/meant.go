@@ -13,6 +13,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -22,55 +23,22 @@ type reference struct{ kind, name, key string }
 // references are what a pod cannot do without.
 func references(spec *v1.PodSpec) map[reference]bool {
 	all := map[reference]bool{}
-	add := func(kind, name string, optional *bool, keys ...string) {
-		if name == "" || optional != nil && *optional {
-			return
+	add := func(of []mounts.Taken) {
+		for _, t := range of {
+			if t.Name == "" || t.Optional {
+				continue
+			}
+			all[reference{kind: t.Kind, name: t.Name}] = true
+			for _, key := range t.Keys {
+				all[reference{t.Kind, t.Name, key}] = true
+			}
 		}
-		all[reference{kind: kind, name: name}] = true
-		for _, key := range keys {
-			all[reference{kind, name, key}] = true
-		}
-	}
-	items := func(of []v1.KeyToPath) (keys []string) {
-		for _, item := range of {
-			keys = append(keys, item.Key)
-		}
-		return keys
 	}
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
-		for _, e := range c.Env {
-			if from := e.ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
-				add("ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional, from.ConfigMapKeyRef.Key)
-			} else if from != nil && from.SecretKeyRef != nil {
-				add("Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Optional, from.SecretKeyRef.Key)
-			}
-		}
-		for _, from := range c.EnvFrom {
-			if from.ConfigMapRef != nil {
-				add("ConfigMap", from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
-			} else if from.SecretRef != nil {
-				add("Secret", from.SecretRef.Name, from.SecretRef.Optional)
-			}
-		}
+		add(mounts.Variables(&c))
 	}
-	for _, v := range spec.Volumes {
-		if v.ConfigMap != nil {
-			add("ConfigMap", v.ConfigMap.Name, v.ConfigMap.Optional, items(v.ConfigMap.Items)...)
-		}
-		if v.Secret != nil {
-			add("Secret", v.Secret.SecretName, v.Secret.Optional, items(v.Secret.Items)...)
-		}
-		if v.Projected == nil {
-			continue
-		}
-		for _, s := range v.Projected.Sources {
-			if s.ConfigMap != nil {
-				add("ConfigMap", s.ConfigMap.Name, s.ConfigMap.Optional, items(s.ConfigMap.Items)...)
-			}
-			if s.Secret != nil {
-				add("Secret", s.Secret.Name, s.Secret.Optional, items(s.Secret.Items)...)
-			}
-		}
+	for i := range spec.Volumes {
+		add(mounts.Files(&spec.Volumes[i]))
 	}
 	return all
 }

@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,43 +14,33 @@ import (
 	object "whylet.dev/whylet/why/question"
 )
 
-// unheardOf collects the nodes that nobody could be asked on.
-type unheardOf struct {
-	mu    sync.Mutex
-	nodes map[string]bool
-}
-
-func (u *unheardOf) add(node string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.nodes == nil {
-		u.nodes = map[string]bool{}
-	}
-	u.nodes[node] = true
-}
-
-func (u *unheardOf) all() []string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return slices.Sorted(maps.Keys(u.nodes))
-}
-
-// directly is the same question to the nodes themselves, through the API server.
-func (q *question) directly() (*question, *unheardOf) {
-	u := &unheardOf{}
+// directly is the same question to the nodes themselves, through the API server; unheard counts those that nobody could
+// be asked on.
+func (q *question) directly() (d question, unheard func() int) {
+	var nodes sync.Map
 	o := q.options
-	o.NoFront, o.Unheard = true, u.add
-	d := *q
+	o.NoFront, o.Unheard = true, func(node string) { nodes.Store(node, true) }
+	d = *q
 	d.Cluster = q.With(o)
-	return &d, u
+	return d, func() (n int) {
+		nodes.Range(func(any, any) bool { n++; return true })
+		return n
+	}
 }
 
-// nearer gives what a front said, unless it could not ask some nodes and the asker may: a
+// byFront gives what a front says, unless there is none, or it could not ask some nodes and the asker may: a
 // node of Whylet's own answers in the API server's name, and needs no front for that.
-func nearer[T any](q *question, s object.Status, said func(object.Status) (T, error), ask func(*question) (T, error)) (T, error) {
+func byFront[T any](ctx context.Context, q *question, space string, spec object.Spec, said func(object.Status) (T, error), ask func(*question) (T, error)) (none T, err error) {
+	s, ok, err := q.asked(ctx, space, spec)
+	if err != nil {
+		return none, err
+	}
+	if !ok {
+		return ask(q)
+	}
 	if own := q.own(s.Unheard); len(own) > 0 {
-		d, u := q.directly()
-		if got, err := ask(d); err == nil && len(u.all()) < len(s.Unheard) {
+		d, unheard := q.directly()
+		if got, err := ask(&d); err == nil && unheard() < len(s.Unheard) {
 			q.told("the front did not hear %s: asked directly", strings.Join(own, ", "))
 			return got, nil
 		}
@@ -108,9 +97,9 @@ func (q *question) listDirectly(ctx context.Context, node string) ([]answer.Answ
 	if err != nil {
 		return nil, nil
 	}
-	d, u := q.directly()
+	d, unheard := q.directly()
 	list, err := d.listOf(ctx, node, q.space, pods)
-	if err != nil || len(u.all()) > 0 {
+	if err != nil || unheard() > 0 {
 		return nil, nil
 	}
 	q.told("the front did not hear node %s: asked directly", node)
@@ -118,6 +107,8 @@ func (q *question) listDirectly(ctx context.Context, node string) ([]answer.Answ
 	for i := range pods {
 		uids[pods[i].UID] = true
 	}
-	stillThere(list, pods)
+	for a, pod := range withPods(list, pods) {
+		cluster.StillThere(a, pod)
+	}
 	return list, uids
 }

@@ -8,9 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"whylet.dev/whylet/why/prose"
 )
@@ -137,16 +135,12 @@ func (q *question) names(ctx context.Context, kind, space, name string) (all []s
 	if err != nil {
 		return nil
 	}
-	_ = meta.EachListItem(list, func(o runtime.Object) error {
-		m, err := meta.Accessor(o)
-		switch {
-		case err != nil:
-		case name == "":
-			all = append(all, m.GetName())
-		case m.GetName() == name:
-			all = append(all, m.GetNamespace())
+	for _, o := range objects(list) {
+		if name == "" {
+			all = append(all, o.GetName())
+		} else if o.GetName() == name {
+			all = append(all, o.GetNamespace())
 		}
-		return nil
-	})
+	}
 	return all
 }

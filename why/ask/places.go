@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -14,8 +15,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/words"
 )
 
 // place is somewhere that a pod asks.
@@ -135,7 +138,7 @@ func (k *asker) letDown(a *answer.Answer, v answer.Verdict, called []place) {
 	for _, p := range called {
 		k.names, k.calls[p.key()] = true, true
 	}
-	if (k.failing || k.mute) && !k.names && !k.own && cluster.LacksDatabase(k.said) {
+	if (k.failing || k.mute) && !k.names && !k.own && slices.ContainsFunc(k.said, knowledge.DatabaseAway.In) {
 		k.handsOn, k.failing = true, false
 	}
 	if (k.failing || k.mute) && !k.names && !k.own && cluster.SaysAnothers(a) {
@@ -151,7 +154,7 @@ func (k *asker) letDown(a *answer.Answer, v answer.Verdict, called []place) {
 }
 
 // hungUpOn says whether its words are that another broke its connection off, and not who.
-func (k *asker) hungUpOn() bool { return !k.names && slices.ContainsFunc(k.said, cluster.BrokeOff) }
+func (k *asker) hungUpOn() bool { return !k.names && slices.ContainsFunc(k.said, words.BreaksOff) }
 
 // about says whether an error of the asker's own has the name of a Service among its words.
 func (k *asker) about(service *v1.Service) bool {
@@ -200,19 +203,17 @@ func places(k asker, a *answer.Answer, v answer.Verdict, called []place) (said, 
 func refusedBeside(r answer.Reach) bool {
 	host, _ := split(r.Place)
 	ip, err := netip.ParseAddr(host)
-	return r.How == answer.ReachSaid && (host == "localhost" || err == nil && ip.IsLoopback()) && cluster.Refused(r.Said)
+	return r.How == answer.ReachSaid && (host == "localhost" || err == nil && ip.IsLoopback()) && knowledge.ConnectionRefused.In(r.Said)
 }
 
-func split(where string) (host string, port int32) {
-	i := strings.LastIndexByte(where, ':')
-	if i < 0 || strings.Count(where, ":") > 1 && !strings.Contains(where, "]") {
+// split parts a host from its port; 0 where it has none.
+func split(where string) (string, int32) {
+	host, number, err := net.SplitHostPort(where)
+	port, isNone := strconv.ParseInt(number, 10, 32)
+	if err != nil || isNone != nil {
 		return where, 0
 	}
-	n, err := strconv.ParseInt(where[i+1:], 10, 32)
-	if err != nil {
-		return where, 0
-	}
-	return strings.Trim(where[:i], "[]"), int32(n)
+	return host, int32(port)
 }
 
 // met says whether there are connections between who asks and a pod, or were a moment ago:
@@ -238,7 +239,7 @@ func (p place) explainedBy(service *v1.Service, seen, fails bool) (only []string
 
 // called are the Services and pods that the words of a pod's errors call by their names.
 func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict) []place {
-	said := slices.DeleteFunc(cluster.Says(a, v), func(s cluster.Said) bool { return cluster.LacksFile(s.Words) })
+	said := slices.DeleteFunc(cluster.Says(a, v), func(s cluster.Said) bool { return knowledge.OwnFile.In(s.Words) })
 	if len(said) == 0 {
 		return nil
 	}
@@ -259,10 +260,7 @@ func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 			}
 		}
 	}
-	pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
-	if err != nil {
-		return all
-	}
+	pods := readable[v1.Pod](ctx, f.question, pod.Namespace)
 	for i := range pods {
 		p := &pods[i]
 		for _, text := range said {
@@ -360,8 +358,8 @@ func (f *follower) address(ctx context.Context, space, ip string) (*v1.Service, 
 // configured are the Services of its namespace that a pod's specification or its
 // ConfigMaps name.
 func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
-	services, err := allOf[v1.Service](ctx, f.question, pod.Namespace)
-	if err != nil {
+	services := readable[v1.Service](ctx, f.question, pod.Namespace)
+	if len(services) == 0 {
 		return nil
 	}
 	texts := f.settings(ctx, pod)

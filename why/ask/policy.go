@@ -18,26 +18,8 @@ import (
 	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/graph"
 	"whylet.dev/whylet/why/netpol"
+	"whylet.dev/whylet/why/words"
 )
-
-// policyList are the NetworkPolicies of a namespace; unread is set if they could not be read, and withheld if that is
-// for want of a right, or a dump lacks them.
-type policyList struct {
-	items            []networkingv1.NetworkPolicy
-	unread, withheld bool
-}
-
-// policiesOf returns the NetworkPolicies of a namespace. An asker who may see one namespace reads those of no other.
-func (q *question) policiesOf(ctx context.Context, namespace string) policyList {
-	if q.options.Within && namespace != q.options.Namespace {
-		return policyList{unread: true}
-	}
-	all, err := allOf[networkingv1.NetworkPolicy](ctx, q, namespace)
-	if err != nil || isPartial[networkingv1.NetworkPolicy](q, namespace) {
-		return policyList{unread: true, withheld: err == nil || apierrors.IsForbidden(err)}
-	}
-	return policyList{items: all}
-}
 
 // endOf is a pod as one end of a connection.
 func (q *question) endOf(ctx context.Context, pod *v1.Pod) netpol.End {
@@ -110,16 +92,22 @@ func (s *suspicion) cleared() bool {
 	return s.idle != "" || s.asked && !s.unread && !s.undecided && !s.denied
 }
 
-// policies returns the policies of a namespace; ok is false if they could not be read.
-func (f *follower) policies(ctx context.Context, namespace string) (items []networkingv1.NetworkPolicy, ok bool) {
-	list := f.policiesOf(ctx, namespace)
-	if list.unread {
+// policies returns the policies of a namespace; ok is false if they could not be read. An asker who may see one
+// namespace reads those of no other.
+func (f *follower) policies(ctx context.Context, namespace string) (all []networkingv1.NetworkPolicy, ok bool) {
+	if f.options.Within && namespace != f.options.Namespace {
 		f.suspects.unread = true
+		return nil, false
 	}
-	if list.withheld {
+	all, err := allOf[networkingv1.NetworkPolicy](ctx, f.question, namespace)
+	if err == nil && !isPartial[networkingv1.NetworkPolicy](f.question, namespace) {
+		return all, true
+	}
+	f.suspects.unread = true
+	if err == nil || apierrors.IsForbidden(err) { // for want of a right, or a dump lacks them
 		f.suspects.withheld = namespace
 	}
-	return list.items, !list.unread
+	return nil, false
 }
 
 // blocked returns the hop to the NetworkPolicy that blocks each of some connections of a pod; to is what it asked for if
@@ -206,8 +194,11 @@ func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *
 	}
 	hops := f.blocked(ctx, all, to, by)
 	for _, c := range all {
-		if len(hops) > 0 && c.Server.Pod != nil && f.wereConnected(ctx, p, service, c.Server.Pod) {
-			return way{} // nothing enforces the policy, or it is new
+		if len(hops) == 0 || c.Server.Pod == nil {
+			continue
+		}
+		if a, err := f.about(ctx, c.Server.Pod); err == nil && p.met(service, c.Server.Pod, &a) {
+			return way{} // they were connected: nothing enforces the policy, or it is new
 		}
 	}
 	if service != nil {
@@ -218,12 +209,6 @@ func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *
 	w := f.end(hops, false)
 	w.blocked = w.cause != ""
 	return w
-}
-
-// wereConnected reports whether there were connections between who asks at a place and a pod there.
-func (f *follower) wereConnected(ctx context.Context, p place, service *v1.Service, server *v1.Pod) bool {
-	a, err := f.about(ctx, server)
-	return err == nil && p.met(service, server, &a)
 }
 
 // behindService returns the connections to the Ready pods behind a Service that is asked for a port, or to its
@@ -241,11 +226,7 @@ func (f *follower) behindService(ctx context.Context, client netpol.End, service
 		}
 		return all
 	}
-	pods, err := allOf[v1.Pod](ctx, f.question, service.Namespace)
-	if err != nil {
-		return nil
-	}
-	for _, pod := range cluster.Selected(service, pods) {
+	for _, pod := range cluster.Selected(service, readable[v1.Pod](ctx, f.question, service.Namespace)) {
 		if !cluster.LooksWell(&pod) || pod.Status.Phase == v1.PodSucceeded {
 			continue
 		}
@@ -320,7 +301,7 @@ func (n *visit) resolvers(ctx context.Context) {
 
 // existsBy reports whether the name that words are about is a Service's.
 func (f *follower) existsBy(ctx context.Context, pod *v1.Pod, said string) bool {
-	name, _ := split(cluster.PlaceIn(said))
+	name, _ := split(words.Place(said))
 	if name == "" || !cluster.NoSuchHost(said) {
 		return false
 	}

@@ -33,12 +33,8 @@ func proposal[T any](ctx context.Context, c *Cluster, t Target, asks func(*serve
 	defer cancel()
 	about := q.about(t.Name)
 	asks(&about)
-	if status, ok, err := c.asked(ctx, q.space, object.Spec{Kind: "pod", Name: t.Name, WhatIf: about.WhatIf, Suggest: about.Suggest}); err != nil {
-		return none, err
-	} else if ok {
-		return nearer(q, status, resultOf[T], func(q *question) (T, error) { return proposed[T](ctx, q, t, about) })
-	}
-	return proposed[T](ctx, q, t, about)
+	spec := object.Spec{Kind: "pod", Name: t.Name, WhatIf: about.WhatIf, Suggest: about.Suggest}
+	return byFront(ctx, q, q.space, spec, resultOf[T], func(q *question) (T, error) { return proposed[T](ctx, q, t, about) })
 }
 
 // proposed asks the nodes.

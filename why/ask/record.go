@@ -276,7 +276,11 @@ func (r *recorder) ofNode(ctx context.Context, node string, pods []v1.Pod) error
 	for _, space := range slices.Sorted(maps.Keys(r.spaces(pods))) {
 		about := r.about("")
 		about.Namespace, about.Within = space, space
-		part, err := r.nodePartOf(ctx, node, about)
+		raw, err := r.question.facts(ctx, node, about)
+		if err != nil {
+			return err
+		}
+		part, err := r.partOf(raw, about, node)
 		if err != nil {
 			return err
 		}
@@ -290,9 +294,7 @@ func (r *recorder) byPod(ctx context.Context, pods []v1.Pod) (missed error) {
 	for _, p := range pods {
 		about := r.about(p.Name)
 		about.Namespace, about.UID, about.Within = p.Namespace, p.UID, r.space
-		one := *r.question
-		one.space = p.Namespace
-		part, err := one.behindPod(ctx, about)
+		part, err := r.in(p.Namespace).behindPod(ctx, about)
 		if err != nil {
 			missed = err
 			continue
@@ -314,14 +316,6 @@ func (r *recorder) lost() []v1.Pod {
 		}
 	}
 	return all
-}
-
-func (r *recorder) nodePartOf(ctx context.Context, node string, about serve.Question) (Part, error) {
-	raw, err := r.get(ctx, node, about, "why", "facts")
-	if err != nil {
-		return Part{}, err
-	}
-	return r.partOf(raw, about, node)
 }
 
 // fromMemory takes the facts of a journal on this machine: those of the node that most pods have.
@@ -446,7 +440,7 @@ func (r *recorder) elsewhere(ctx context.Context) {
 		}
 	}
 	all := slices.Sorted(maps.Keys(named))
-	services := record.Kind{Version: "v1", Kind: "Service", Resource: "services", Namespaced: true}
+	services, _ := record.KindOf("v1", "Service")
 	for _, name := range all[:min(len(all), mostElsewhere)] {
 		space, service, _ := strings.Cut(name, "/")
 		raw, err := r.client.CoreV1().RESTClient().Get().AbsPath(services.Path(space), service).Do(ctx).Raw()

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Select lists all of a kind whose labels fit.
@@ -22,12 +20,8 @@ func (c *Cluster) Select(ctx context.Context, kind, selector string) ([]Target, 
 		return nil, fmt.Errorf("listing every %s with %s: %w", kind, selector, err)
 	}
 	var all []Target
-	err = meta.EachListItem(list, func(o runtime.Object) error {
-		m, err := meta.Accessor(o)
-		if err == nil {
-			all = append(all, Target{Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName()})
-		}
-		return err
-	})
-	return all, err
+	for _, o := range objects(list) {
+		all = append(all, Target{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()})
+	}
+	return all, nil
 }

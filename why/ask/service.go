@@ -3,8 +3,8 @@ package ask
 import (
 	"context"
 	"fmt"
+	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
@@ -64,29 +64,23 @@ func (q *question) behindService(ctx context.Context, service *v1.Service) ([]an
 	q.look = true // who listens decides, and nobody need have looked since they began to
 	answers, err := q.pods(ctx, selected)
 	q.led(ctx, selected, answers)
-	others, _ := allOf[v1.Service](ctx, q, q.space) // whoever may not list them is told less
+	others := readable[v1.Service](ctx, q, q.space) // whoever may not list them is told less
 	return []answer.Answer{cluster.ServiceAnswer(service, pods, others, answers, q.now())}, err
+}
+
+// eachOf is what each workload of a kind in the namespace stands for.
+func eachOf[T any](ctx context.Context, q *question, of func(*T) behind) (all []behind) {
+	list := readable[T](ctx, q, q.space)
+	for i := range list {
+		all = append(all, of(&list[i]))
+	}
+	return all
 }
 
 // unmade are the answers about the workloads whose pods a Service would select if
 // there were any. What cannot be read leaves them out.
 func (q *question) unmade(ctx context.Context, service *v1.Service) []answer.Answer {
-	var all []behind
-	if list, err := allOf[appsv1.Deployment](ctx, q, q.space); err == nil {
-		for i := range list {
-			all = append(all, deployment(&list[i]))
-		}
-	}
-	if list, err := allOf[appsv1.StatefulSet](ctx, q, q.space); err == nil {
-		for i := range list {
-			all = append(all, statefulSet(&list[i]))
-		}
-	}
-	if list, err := allOf[appsv1.DaemonSet](ctx, q, q.space); err == nil {
-		for i := range list {
-			all = append(all, daemonSet(&list[i]))
-		}
-	}
+	all := slices.Concat(eachOf(ctx, q, deployment), eachOf(ctx, q, statefulSet), eachOf(ctx, q, daemonSet))
 	selector := labels.SelectorFromSet(service.Spec.Selector)
 	var answers []answer.Answer
 	for _, b := range all {

@@ -92,10 +92,8 @@ func kindFor[T any]() record.Kind {
 	if err != nil {
 		panic(err)
 	}
-	i := slices.IndexFunc(record.Kinds, func(k record.Kind) bool {
-		return k.Kind == known[0].Kind && k.Version == known[0].GroupVersion().String()
-	})
-	return record.Kinds[i]
+	k, _ := record.KindOf(known[0].GroupVersion().String(), known[0].Kind)
+	return k
 }
 
 // kindNamed returns the kind of a lower-case name.
@@ -153,6 +151,21 @@ func allOf[T any](ctx context.Context, q *question, space string) ([]T, error) {
 	return someOf[T](ctx, q, space, metav1.ListOptions{})
 }
 
+// readable returns the same; none where they may not be listed.
+func readable[T any](ctx context.Context, q *question, space string) []T {
+	all, _ := allOf[T](ctx, q, space)
+	return all
+}
+
+// whole returns the same where it is known that they are all; nil where they may not be listed, or a dump lacks some.
+func whole[T any](ctx context.Context, q *question, space string) []T {
+	all, err := allOf[T](ctx, q, space)
+	if err != nil || isPartial[T](q, space) {
+		return nil
+	}
+	return append([]T{}, all...)
+}
+
 // someOf returns those that selectors fit.
 func someOf[T any](ctx context.Context, q *question, space string, o metav1.ListOptions) ([]T, error) {
 	k := kindFor[T]()
@@ -168,7 +181,7 @@ func someOf[T any](ctx context.Context, q *question, space string, o metav1.List
 		return once(q.read, "some "+listKey(k, space, o), func() ([]T, error) {
 			all := items[T](list)
 			if in != space && listKey(k, space, o) != listKey(k, space, metav1.ListOptions{}) { // the namespace is taken out once
-				all, _ = allOf[T](ctx, q, space)
+				all = readable[T](ctx, q, space)
 			}
 			return selected(all, space, o)
 		})
@@ -238,7 +251,7 @@ func selected[T any](all []T, space string, o metav1.ListOptions) (some []T, err
 		return nil, err
 	}
 	fits := func(m metav1.Object) bool {
-		return !slices.ContainsFunc(byFields.Requirements(), func(r fields.Requirement) bool { return fieldOf(m, r.Field) != r.Value })
+		return !slices.ContainsFunc(byFields.Requirements(), func(r fields.Requirement) bool { return fieldOf[r.Field](m) != r.Value })
 	}
 	for i := range all {
 		m, err := meta.Accessor(&all[i])
@@ -249,31 +262,16 @@ func selected[T any](all []T, space string, o metav1.ListOptions) (some []T, err
 	return some, nil
 }
 
-// fieldOf returns a field of an object by which it is selected here.
-func fieldOf(o metav1.Object, field string) string {
-	switch o := o.(type) {
-	case *v1.Pod:
-		switch field {
-		case "spec.nodeName":
-			return o.Spec.NodeName
-		case "status.podIP":
-			return o.Status.PodIP
-		}
-	case *v1.Event:
-		switch field {
-		case "involvedObject.uid":
-			return string(o.InvolvedObject.UID)
-		case "involvedObject.name":
-			return o.InvolvedObject.Name
-		case "involvedObject.kind":
-			return o.InvolvedObject.Kind
-		case "reason":
-			return o.Reason
-		case "type":
-			return o.Type
-		}
-	}
-	return o.GetName()
+// fieldOf has the fields of objects by which they are selected here.
+var fieldOf = map[string]func(metav1.Object) string{
+	"metadata.name":       metav1.Object.GetName,
+	"spec.nodeName":       func(o metav1.Object) string { return o.(*v1.Pod).Spec.NodeName },
+	"status.podIP":        func(o metav1.Object) string { return o.(*v1.Pod).Status.PodIP },
+	"involvedObject.uid":  func(o metav1.Object) string { return string(o.(*v1.Event).InvolvedObject.UID) },
+	"involvedObject.name": func(o metav1.Object) string { return o.(*v1.Event).InvolvedObject.Name },
+	"involvedObject.kind": func(o metav1.Object) string { return o.(*v1.Event).InvolvedObject.Kind },
+	"reason":              func(o metav1.Object) string { return o.(*v1.Event).Reason },
+	"type":                func(o metav1.Object) string { return o.(*v1.Event).Type },
 }
 
 // mostSelected is about how many objects the events are read object by object; for more all of the namespace are.
@@ -285,10 +283,7 @@ func (q *question) events(ctx context.Context, space string, fits fields.Set) []
 	if !q.read.allowsOnce("events of "+space, o.FieldSelector, mostSelected) {
 		_, _ = q.allEvents(ctx, space) // of which those that fit are taken, if it is whole
 	}
-	all, err := someOf[v1.Event](ctx, q, space, o)
-	if err != nil {
-		return nil
-	}
+	all, _ := someOf[v1.Event](ctx, q, space, o)
 	return all
 }
 
@@ -358,29 +353,26 @@ func (q *question) listed(ctx context.Context, o metav1.ListOptions, kinds ...st
 }
 
 // itemsOf returns the objects of a kind; none where they could not be listed.
-func itemsOf[T any](l lists, kind string) []*T {
-	var all []*T
-	if list := l.kinds[kind]; list != nil {
-		_ = meta.EachListItem(list, func(o runtime.Object) error {
-			if one, ok := o.(any).(*T); ok {
-				all = append(all, one)
-			}
-			return nil
-		})
+func itemsOf[T any](l lists, kind string) (all []*T) {
+	for _, o := range objects(l.kinds[kind]) {
+		if one, ok := o.(any).(*T); ok {
+			all = append(all, one)
+		}
 	}
 	return all
 }
 
-// objects returns what all objects of a kind have.
-func (l lists) objects(kind string) (all []metav1.Object) {
-	if list := l.kinds[kind]; list != nil {
-		_ = meta.EachListItem(list, func(o runtime.Object) error {
-			if one, err := meta.Accessor(o); err == nil {
-				all = append(all, one)
-			}
-			return nil
-		})
+// objects returns what all objects of a list have; none of nil.
+func objects(list runtime.Object) (all []metav1.Object) {
+	if list == nil {
+		return nil
 	}
+	_ = meta.EachListItem(list, func(o runtime.Object) error {
+		if one, err := meta.Accessor(o); err == nil {
+			all = append(all, one)
+		}
+		return nil
+	})
 	return all
 }
 

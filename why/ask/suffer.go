@@ -20,15 +20,10 @@ func (q *question) sufferers(ctx context.Context, pod *v1.Pod, a *answer.Answer)
 	if i < 0 || q.options.Container != "" || a.Verdicts[i].Pod != "" || a.Verdicts[i].Cause == answer.CauseUnknown {
 		return
 	}
-	services, err := allOf[v1.Service](ctx, q, pod.Namespace)
-	if err != nil || !slices.ContainsFunc(services, func(s v1.Service) bool { return cluster.Leads(&s, pod) }) {
+	if !slices.ContainsFunc(readable[v1.Service](ctx, q, pod.Namespace), func(s v1.Service) bool { return cluster.Leads(&s, pod) }) {
 		return
 	}
-	pods, err := allOf[v1.Pod](ctx, q, pod.Namespace)
-	if err != nil {
-		return
-	}
-	unwell := slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool { return p.UID == pod.UID || cluster.LooksWell(&p) })
+	unwell := slices.DeleteFunc(slices.Clone(readable[v1.Pod](ctx, q, pod.Namespace)), func(p v1.Pod) bool { return p.UID == pod.UID || cluster.LooksWell(&p) })
 	unwell = unwell[:min(len(unwell), mostSufferers)]
 	all := make([][]answer.Hop, len(unwell))
 	each(unwell, func(n int, _ v1.Pod) { all[n] = q.because(ctx, &unwell[n], pod) })

@@ -94,7 +94,7 @@ func (s *survey) nodesLost() {
 
 // bound notes with a lost node a pod of which no more is known than that.
 func bound(node, pod *answer.Answer) {
-	if i := slices.IndexFunc(pod.Verdicts, cluster.IsOnLostNode); i >= 0 {
+	if i := slices.IndexFunc(pod.Verdicts, func(v answer.Verdict) bool { return v.Rule == "node-not-ready" }); i >= 0 {
 		by := fmt.Sprintf("it is bound to node %s", node.Subject.Name)
 		takesDown(node, 0, cluster.Suffers(podOf(pod.Subject), pod, i, answer.Hop{By: by}))
 	}
@@ -109,7 +109,7 @@ func (s *survey) workloads(ctx context.Context) {
 	now := s.now()
 	var short []Target
 	for _, kind := range workloads {
-		for _, o := range s.objects(kind) {
+		for _, o := range objects(s.kinds[kind]) {
 			if cluster.IsShort(o) && !cluster.IsNew(o, now) {
 				short = append(short, Target{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()})
 			}
@@ -139,10 +139,8 @@ func (s *survey) about(ctx context.Context, targets []Target) [][]answer.Answer 
 	}
 	all := make([][]answer.Answer, len(targets))
 	each(targets, func(i int, t Target) {
-		in := *s.question
-		in.space = t.Namespace
 		var err error
-		if all[i], err = in.workload(ctx, t); err != nil && ctx.Err() != nil {
+		if all[i], err = s.in(t.Namespace).workload(ctx, t); err != nil && ctx.Err() != nil {
 			s.late.Add(1)
 		}
 	})
@@ -196,7 +194,7 @@ func (s *survey) closed() func(*v1.Service) bool {
 	}
 	ready := map[string][]labels.Set{}
 	for _, kind := range workloads {
-		for _, o := range s.objects(kind) {
+		for _, o := range objects(s.kinds[kind]) {
 			if template, n := cluster.TemplateOf(o); n > 0 {
 				ready[o.GetNamespace()] = append(ready[o.GetNamespace()], template.Labels)
 			}
@@ -219,7 +217,7 @@ func (s *survey) lacksWorkload(o *v1.Service) bool {
 		if of.Namespace != o.Namespace {
 			continue
 		}
-		for _, w := range s.objects(strings.ToLower(of.Kind)) {
+		for _, w := range objects(s.kinds[strings.ToLower(of.Kind)]) {
 			if template, n := cluster.TemplateOf(w); template != nil && w.GetUID() == of.UID && w.GetName() == of.Name && n == 0 && selector.Matches(labels.Set(template.Labels)) {
 				takesDown(&s.found[i], 0, cluster.ClosedService(o))
 				return true

@@ -10,29 +10,28 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/graph"
+	"whylet.dev/whylet/why/words"
 )
 
 // jobs goes to the Jobs that a pod says that it waits for, or whose names the command of a container has that others wait
 // for, until they are done; and to the one Job that was to make what its words lack.
 func (n *visit) jobs(ctx context.Context) {
+	own := cluster.Words(n.a, n.v)
+	lacksSchema := n.first() && slices.ContainsFunc(own, cluster.LacksSchema)
+	lacksCluster := n.first() && slices.ContainsFunc(own, func(said string) bool { return words.Says(said, knowledge.NoCluster) })
 	said := cluster.Says(n.a, n.v)
 	for _, command := range cluster.Waiting(n.pod) {
 		said = append(said, cluster.Said{Words: command, Shown: command})
 	}
-	words := cluster.Words(n.a, n.v)
-	lacksSchema := n.first() && slices.ContainsFunc(words, cluster.LacksSchema)
-	lacksCluster := n.first() && slices.ContainsFunc(words, cluster.LacksCluster)
 	if !lacksSchema && !lacksCluster && !slices.ContainsFunc(said, func(s cluster.Said) bool { return cluster.SpeaksOfJobs(s.Words) }) {
 		return
 	}
-	list, err := allOf[batchv1.Job](ctx, n.question, n.pod.Namespace)
-	if err != nil {
-		return
-	}
 	var makes []way
+	list := readable[batchv1.Job](ctx, n.question, n.pod.Namespace)
 	for i := range list {
 		o := &list[i]
 		if metav1.IsControlledBy(n.pod, o) || cluster.Completed(o) {
@@ -78,10 +77,7 @@ func (n *visit) sameDatabase(ctx context.Context, o *batchv1.Job) string {
 // asksBy is the Service by which a Job asks a pod.
 func (n *visit) asksBy(ctx context.Context, o *batchv1.Job) string {
 	settings := n.settings(ctx, jobsPod(o))
-	services, err := allOf[v1.Service](ctx, n.question, n.pod.Namespace)
-	if err != nil {
-		return ""
-	}
+	services := readable[v1.Service](ctx, n.question, n.pod.Namespace)
 	for i := range services {
 		if _, _, named := cluster.Named(settings, &services[i]); named && cluster.Leads(&services[i], n.pod) {
 			return services[i].Name
@@ -94,15 +90,12 @@ func (n *visit) asksBy(ctx context.Context, o *batchv1.Job) string {
 // pod began to fail: what it was to do there is not done, or half. It is most likely, and no more: who fails
 // for the same words suffers like the other.
 func (n *visit) undone(ctx context.Context, p place, service *v1.Service) {
-	list, err := allOf[batchv1.Job](ctx, n.question, service.Namespace)
-	if err != nil {
-		return
-	}
 	var found []way
+	list := readable[batchv1.Job](ctx, n.question, service.Namespace)
 	for i := range list {
 		o := &list[i]
-		failed, ok := cluster.FailedAt(o)
-		if !ok || !n.explains(failed) {
+		failed := cluster.Failed(o)
+		if failed == nil || !n.explains(failed.LastTransitionTime.Time) {
 			continue
 		}
 		where, _, named := cluster.Named(n.settings(ctx, jobsPod(o)), service)

@@ -1,8 +1,12 @@
 package ask
 
 import (
+	"slices"
+
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/words"
 )
 
 // waiting is what a pod on the way suffers from: its own verdict, or, where it looks well,
@@ -12,7 +16,7 @@ func waiting(p place, a *answer.Answer, i int) answer.Verdict {
 	switch {
 	case i >= 0:
 		return a.Verdicts[i]
-	case cluster.SaysAnothers(a) && !cluster.SaysOwn(a), len(a.Complaints) == 0 && cluster.GatewayFailed(p.Said), cluster.LacksDatabase(p.said):
+	case cluster.SaysAnothers(a) && !cluster.SaysOwn(a), len(a.Complaints) == 0 && cluster.GatewayFailed(p.Said), slices.ContainsFunc(p.said, knowledge.DatabaseAway.In):
 		return answer.Verdict{Cause: answer.DependencyDown}
 	}
 	return answer.Verdict{Cause: answer.AppHang}
@@ -21,7 +25,7 @@ func waiting(p place, a *answer.Answer, i int) answer.Verdict {
 // unseen is what is wrong with a pod that looks well, by what who asks it gets; nothing where
 // that does not tell.
 func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
-	hands := p.failing || p.called || p.handsOn && (met || p.How == "") || cluster.AnsweredFailure(p.Said) || cluster.BrokeOff(p.Said) || p.How == answer.ReachSaid && p.told
+	hands := p.failing || p.called || p.handsOn && (met || p.How == "") || cluster.AnsweredFailure(p.Said) || words.BreaksOff(p.Said) || p.How == answer.ReachSaid && p.told
 	cause, failed, fails := cluster.Fails(a, p.since)
 	fails = fails && !cluster.TurnedAway(p.said, answer.Unmarked(failed))
 	if hands && fails && p.answered {

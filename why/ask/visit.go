@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/graph"
@@ -88,8 +89,8 @@ func (n *visit) absent(ctx context.Context, p place, service *v1.Service) way {
 	if !apierrors.IsNotFound(err) {
 		return way{}
 	}
-	inside := *n.question
-	inside.space, inside.look = service.Namespace, false
+	inside := n.in(service.Namespace)
+	inside.look = false
 	all, _ := inside.departed(ctx, name)
 	if len(all) == 0 {
 		return way{}
@@ -107,9 +108,7 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 	}
 	selected := cluster.Selected(service, pods)
 	if len(selected) == 0 {
-		inside := *n.question
-		inside.space = service.Namespace
-		all, err := inside.service(ctx, service.Name)
+		all, err := n.in(service.Namespace).service(ctx, service.Name)
 		if err != nil || len(all) == 0 {
 			return way{}
 		}
@@ -148,10 +147,7 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 
 // byPlace words what led to a Service or pod.
 func byPlace(p place, where string) string {
-	who := "container " + p.Container
-	if p.Container == "" {
-		who = "the pod"
-	}
+	who := cluster.Who(p.Container)
 	if p.answer {
 		return fmt.Sprintf("the answer of %s names %s (%s)", who, where, strings.TrimSuffix(p.Text, "."))
 	}
@@ -264,7 +260,7 @@ func (n *visit) blames(ctx context.Context, p place, pod *v1.Pod, a *answer.Answ
 		return false
 	case well && own.Cause == answer.AppHang && unwell:
 		return false // it may wait for what is not well either
-	case own.Cause == answer.ProbeTimeoutTooShort && !p.late && !(p.closed && (cluster.Refused(p.Said) || slices.ContainsFunc(p.said, cluster.ReachesNobody))):
+	case own.Cause == answer.ProbeTimeoutTooShort && !p.late && !(p.closed && (knowledge.ConnectionRefused.In(p.Said) || slices.ContainsFunc(p.said, cluster.ReachesNobody))):
 		return false // it answers, and no probe of its own keeps who asks it waiting, or takes it out of its Service
 	}
 	if well {

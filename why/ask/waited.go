@@ -42,9 +42,7 @@ func (n *visit) job(ctx context.Context, o *batchv1.Job, by string) way {
 			return w
 		}
 	}
-	inside := *n.question
-	inside.space = o.Namespace
-	a, err := inside.standsFor(ctx, job(o))
+	a, err := n.in(o.Namespace).standsFor(ctx, job(o))
 	if err != nil {
 		return way{}
 	}
@@ -109,11 +107,8 @@ func (n *visit) mentioned(ctx context.Context) {
 	if !n.first() || n.names || since.IsZero() || n.v.Cause != answer.AppUnhealthy || len(said) == 0 {
 		return
 	}
-	pods, err := allOf[v1.Pod](ctx, n.question, n.pod.Namespace)
-	if err != nil {
-		return
-	}
 	found := map[string]bool{}
+	pods := readable[v1.Pod](ctx, n.question, n.pod.Namespace)
 	for i := range pods {
 		p := &pods[i]
 		name := cluster.CalledLike(p)

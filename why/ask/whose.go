@@ -146,10 +146,7 @@ func (f *follower) givenOut(ctx context.Context, pod *v1.Pod, a *answer.Answer, 
 		if service, target := f.resolve(ctx, pod.Namespace, host); service != nil || target != nil || ip.IsLoopback() {
 			continue
 		}
-		pods, err := allOf[v1.Pod](ctx, f.question, pod.Namespace)
-		if err != nil {
-			return r, nil, nil
-		}
+		pods := readable[v1.Pod](ctx, f.question, pod.Namespace)
 		likely, selected = nil, nil
 		several := false
 		for _, p := range f.configured(ctx, pod) {
@@ -188,7 +185,7 @@ func (f *follower) nameless(ctx context.Context, pod *v1.Pod, a *answer.Answer, 
 		where, _, _ := cluster.Named(f.settings(ctx, pod), missing)
 		cluster.NoService(&a.Verdicts[i], missing, port, where, services)
 		if !f.options.Within {
-			if all, err := someOf[v1.Service](ctx, f.question, "", metav1.ListOptions{FieldSelector: "metadata.name=" + name}); err == nil && len(all) > 0 {
+			if all, _ := someOf[v1.Service](ctx, f.question, "", metav1.ListOptions{FieldSelector: "metadata.name=" + name}); len(all) > 0 {
 				cluster.ServiceElsewhere(&a.Verdicts[i], name, all[0].Namespace)
 			}
 		}
@@ -217,11 +214,7 @@ func (f *follower) well(ctx context.Context, space, name string) bool {
 	if err != nil {
 		return false
 	}
-	pods, err := allOf[v1.Pod](ctx, f.question, space)
-	if err != nil {
-		return false
-	}
-	behind := cluster.Selected(service, pods)
+	behind := cluster.Selected(service, readable[v1.Pod](ctx, f.question, space))
 	return len(behind) > 0 && !slices.ContainsFunc(behind, func(p v1.Pod) bool { return !cluster.LooksWell(&p) || p.Status.Phase == v1.PodSucceeded })
 }
 

@@ -58,12 +58,14 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 		return answer.Answer{}, fmt.Errorf("listing pods: %w", err)
 	}
 	answers, err := q.pods(ctx, list)
-	keptOpen(list, answers)
+	for a, pod := range withPods(answers, list) {
+		cluster.KeptOpen(a, pod)
+	}
 	q.heard(ctx, list, answers)
 	q.led(ctx, list, answers)
 	q.inCommon(ctx, answers, list)
 	if b.Refused == "" {
-		b.Refused, b.Since = q.refused(ctx, b.Subject.UID)
+		b.Refused, b.Since = q.lastEvent(ctx, b.Subject.UID, "FailedCreate") // where its status does not tell
 	}
 	if b.job != nil {
 		answers = append(answers, q.gone(ctx, b.Subject)...)
@@ -77,40 +79,17 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 	return a, err
 }
 
-// keptOpen tells in the answers about pods of Jobs which containers keep these from being complete.
-func keptOpen(pods []v1.Pod, answers []answer.Answer) {
-	byUID := map[types.UID]*v1.Pod{}
-	for i := range pods {
-		byUID[pods[i].UID] = &pods[i]
-	}
-	for i := range answers {
-		if p := byUID[answers[i].Subject.UID]; p != nil {
-			cluster.KeptOpen(&answers[i], p)
-		}
-	}
-}
-
 // behind reads a workload.
 func (q *question) behind(ctx context.Context, t Target) (behind, error) {
 	switch t.Kind {
 	case "deployment":
-		o, err := oneOf[appsv1.Deployment](ctx, q, q.space, t.Name)
-		return deployment(o), err
+		return read(ctx, q, t, deployment)
 	case "replicaset":
-		o, err := oneOf[appsv1.ReplicaSet](ctx, q, q.space, t.Name)
-		b := behind{Workload: cluster.Workload{Subject: subject("ReplicaSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
-		for _, s := range o.Status.Conditions {
-			if s.Type == appsv1.ReplicaSetReplicaFailure && s.Status == v1.ConditionTrue {
-				b.Refused, b.Since = s.Message, s.LastTransitionTime.Time
-			}
-		}
-		return b, err
+		return read(ctx, q, t, replicaSet)
 	case "statefulset":
-		o, err := oneOf[appsv1.StatefulSet](ctx, q, q.space, t.Name)
-		return statefulSet(o), err
+		return read(ctx, q, t, statefulSet)
 	case "daemonset":
-		o, err := oneOf[appsv1.DaemonSet](ctx, q, q.space, t.Name)
-		b := daemonSet(o)
+		b, err := read(ctx, q, t, daemonSet)
 		if err == nil && b.Nodes != "" && !q.options.Within {
 			if taints := (cluster.Around{Nodes: q.nodes()}).KeepsOut(b.template); taints != "" {
 				b.Nodes += ", and " + taints
@@ -118,16 +97,16 @@ func (q *question) behind(ctx context.Context, t Target) (behind, error) {
 		}
 		return b, err
 	}
-	o, err := oneOf[batchv1.Job](ctx, q, q.space, t.Name)
-	return job(o), err
+	return read(ctx, q, t, job)
 }
 
-func subject(kind string, o metav1.Object) answer.Subject {
-	return answer.Subject{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
+func read[T any](ctx context.Context, q *question, t Target, of func(*T) behind) (behind, error) {
+	o, err := oneOf[T](ctx, q, q.space, t.Name)
+	return of(o), err
 }
 
 func deployment(o *appsv1.Deployment) behind {
-	b := behind{Workload: cluster.Workload{Subject: subject("Deployment", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	b := behind{Workload: cluster.Workload{Subject: cluster.SubjectOf("Deployment", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
 	if o.Spec.Paused {
 		b.Suspended = "spec.paused"
 	}
@@ -139,8 +118,18 @@ func deployment(o *appsv1.Deployment) behind {
 	return b
 }
 
+func replicaSet(o *appsv1.ReplicaSet) behind {
+	b := behind{Workload: cluster.Workload{Subject: cluster.SubjectOf("ReplicaSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	for _, s := range o.Status.Conditions {
+		if s.Type == appsv1.ReplicaSetReplicaFailure && s.Status == v1.ConditionTrue {
+			b.Refused, b.Since = s.Message, s.LastTransitionTime.Time
+		}
+	}
+	return b
+}
+
 func statefulSet(o *appsv1.StatefulSet) behind {
-	b := behind{Workload: cluster.Workload{Subject: subject("StatefulSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	b := behind{Workload: cluster.Workload{Subject: cluster.SubjectOf("StatefulSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
 	rolling := o.Spec.UpdateStrategy.RollingUpdate
 	staged := rolling != nil && rolling.Partition != nil && *rolling.Partition > 0 // pods below it are to stay as they are
 	if o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && !staged {     // Parallel replaces pods that are not Ready
@@ -150,7 +139,7 @@ func statefulSet(o *appsv1.StatefulSet) behind {
 }
 
 func daemonSet(o *appsv1.DaemonSet) behind {
-	b := behind{Workload: cluster.Workload{Subject: subject("DaemonSet", o), Wanted: int(o.Status.DesiredNumberScheduled)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	b := behind{Workload: cluster.Workload{Subject: cluster.SubjectOf("DaemonSet", o), Wanted: int(o.Status.DesiredNumberScheduled)}, selector: o.Spec.Selector, template: &o.Spec.Template}
 	if b.Wanted == 0 && o.Generation > 0 && o.Status.ObservedGeneration >= o.Generation {
 		b.Nodes = asksOfNodes(o.Spec.Template.Spec)
 	}
@@ -158,7 +147,7 @@ func daemonSet(o *appsv1.DaemonSet) behind {
 }
 
 func job(o *batchv1.Job) behind {
-	b := behind{Workload: cluster.Workload{Subject: subject("Job", o), Wanted: -1}, selector: o.Spec.Selector, template: &o.Spec.Template, job: o}
+	b := behind{Workload: cluster.Workload{Subject: cluster.SubjectOf("Job", o), Wanted: -1}, selector: o.Spec.Selector, template: &o.Spec.Template, job: o}
 	if o.Spec.Suspend != nil && *o.Spec.Suspend {
 		b.Suspended = "spec.suspend"
 	}
@@ -229,12 +218,6 @@ func asksOfNodes(spec v1.PodSpec) string {
 		return "what their nodeAffinity says"
 	}
 	return "a node whose taints they tolerate"
-}
-
-// refused is the API server's last refusal of a pod that the controller with the
-// given uid wanted to make: where its status does not tell, its events do.
-func (q *question) refused(ctx context.Context, uid types.UID) (string, time.Time) {
-	return q.lastEvent(ctx, uid, "FailedCreate")
 }
 
 // lastEvent is the last one of that reason about an object, and when it was first heard.

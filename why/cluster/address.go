@@ -35,11 +35,7 @@ func Replaced(port int32, service *v1.Service, pods []v1.Pod, near func(ip strin
 // OldAddress gives a verdict of one that reaches nobody at an address the cause that nobody has
 // that any more: where is what of its configuration names the Service that leads elsewhere now.
 func OldAddress(v *answer.Verdict, asker *v1.Pod, place, where string, service *v1.Service, pods []v1.Pod) {
-	who := "Container " + v.Container
-	if v.Container == "" {
-		who = "The pod"
-	}
-	v.Turn(answer.AppUnhealthy, "old-address", who+" "+asksOld(place, where, service, pods))
+	v.Turn(answer.AppUnhealthy, "old-address", prose.Upper(Who(v.Container))+" "+asksOld(place, where, service, pods))
 	v.Fixes = lookUpAgain(asker, service)
 }
 
@@ -68,14 +64,9 @@ func asksOld(place, where string, service *v1.Service, pods []v1.Pod) string {
 func lookUpAgain(asker *v1.Pod, service *v1.Service) []answer.Fix {
 	return []answer.Fix{
 		kubectl.Inspect("see the addresses that the name has now", kubectl.Command(service.Namespace, "get endpointslices -l kubernetes.io/service-name=%s", service.Name)),
-		{Text: "start it again, so that it looks the name up", Risk: answer.Restarts, Command: again(asker)},
+		{Text: "start it again, so that it looks the name up", Risk: answer.Restarts, Command: kubectl.Restart(asker.Namespace, asker)},
 		{Text: fmt.Sprintf("have it look names up as it asks (HAProxy: resolvers, nginx: resolver), or make Service %s anew with an address of its own (without clusterIP: None)", service.Name), Risk: answer.Restarts},
 	}
-}
-
-// again starts what a pod comes from again, or the pod where it comes from nothing.
-func again(pod *v1.Pod) string {
-	return kubectl.Restart(pod.Namespace, pod)
 }
 
 // anew has a pod made anew: by what makes it, or as it is where nothing does. Empty for a Job's,

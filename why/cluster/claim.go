@@ -16,7 +16,7 @@ import (
 // made only with the first pod that uses it.
 func ClaimAnswer(claim *v1.PersistentVolumeClaim, s Storage, now time.Time) (a answer.Answer, ok bool) {
 	class := claim.Spec.StorageClassName
-	awaits := s.Classes != nil && class != nil && slices.ContainsFunc(s.Classes.Items, func(c storagev1.StorageClass) bool {
+	awaits := s.Classes != nil && class != nil && slices.ContainsFunc(s.Classes, func(c storagev1.StorageClass) bool {
 		return c.Name == *class && c.VolumeBindingMode != nil && *c.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
 	})
 	words := s.waits(claim)
@@ -24,11 +24,8 @@ func ClaimAnswer(claim *v1.PersistentVolumeClaim, s Storage, now time.Time) (a a
 		return a, false
 	}
 	since := claim.CreationTimestamp.Time
-	f := answer.Verdict{
-		Cause: answer.VolumeUnbound, Rule: "not-scheduled", Certainty: answer.Inferred, Text: fmt.Sprintf("Claim %q %s.", claim.Name, words),
-		Fixes: append(s.volumeSteps(claim), seeClaims(claim.Namespace)),
-	}
-	a = single(answer.Subject{Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}, now, answer.Pending, "it has had no volume for "+prose.Span(max(now.Sub(since), 0)), f)
+	f := inferred(answer.VolumeUnbound, "not-scheduled", fmt.Sprintf("Claim %q %s.", claim.Name, words), append(s.volumeSteps(claim), seeClaims(claim.Namespace))...)
+	a = single(SubjectOf("PersistentVolumeClaim", claim), now, answer.Pending, "it has had no volume for "+prose.Span(max(now.Sub(since), 0)), f)
 	a.Symptoms[0].First = since
 	return a, true
 }

@@ -16,9 +16,9 @@ import (
 // Storage is what the API server knows of volumes in a pod's namespace; a part is nil
 // where nobody looked, or might not.
 type Storage struct {
-	Claims  *v1.PersistentVolumeClaimList
-	Classes *storagev1.StorageClassList
-	Volumes *v1.PersistentVolumeList
+	Claims  []v1.PersistentVolumeClaim
+	Classes []storagev1.StorageClass
+	Volumes []v1.PersistentVolume
 }
 
 // ClaimNames are the volume claims that a pod needs; those of ephemeral volumes are
@@ -45,10 +45,10 @@ func (s Storage) unbound(pod *v1.Pod) string {
 	}
 	var all []string
 	for _, name := range ClaimNames(pod) {
-		i := slices.IndexFunc(s.Claims.Items, func(c v1.PersistentVolumeClaim) bool { return c.Name == name })
+		i := slices.IndexFunc(s.Claims, func(c v1.PersistentVolumeClaim) bool { return c.Name == name })
 		if i < 0 {
 			all = append(all, fmt.Sprintf("there is no claim %q", name))
-		} else if words := s.waits(&s.Claims.Items[i]); words != "" {
+		} else if words := s.waits(&s.Claims[i]); words != "" {
 			all = append(all, fmt.Sprintf("claim %q %s", name, words))
 		}
 	}
@@ -73,22 +73,22 @@ func (s Storage) waits(claim *v1.PersistentVolumeClaim) string {
 	case s.Classes == nil:
 		return "is not bound"
 	case class == nil:
-		if slices.ContainsFunc(s.Classes.Items, isDefault) {
+		if slices.ContainsFunc(s.Classes, isDefault) {
 			return "names no StorageClass, and has not got the default one yet"
 		}
 		return "names no StorageClass, and the cluster has no default one, so nothing makes a volume for it"
 	}
-	i := slices.IndexFunc(s.Classes.Items, func(c storagev1.StorageClass) bool { return c.Name == *class })
+	i := slices.IndexFunc(s.Classes, func(c storagev1.StorageClass) bool { return c.Name == *class })
 	switch {
 	case i < 0:
 		if misfit := s.misfit(claim); misfit != "" {
 			return fmt.Sprintf("is not bound: %s. There is no StorageClass %q that could make a volume for it", misfit, *class)
 		}
 		return fmt.Sprintf("asks for the StorageClass %q, which does not exist, so nothing makes a volume for it", *class)
-	case s.Classes.Items[i].Provisioner == noProvisioner:
+	case s.Classes[i].Provisioner == noProvisioner:
 		return fmt.Sprintf("asks for the StorageClass %q, whose volumes are made by hand, and %s", *class, s.nothingFits(claim))
 	}
-	return fmt.Sprintf("waits for %s, the provisioner of its StorageClass %q", s.Classes.Items[i].Provisioner, *class)
+	return fmt.Sprintf("waits for %s, the provisioner of its StorageClass %q", s.Classes[i].Provisioner, *class)
 }
 
 // steps say what to do about the first of a pod's claims that keeps it from a node.
@@ -97,16 +97,15 @@ func (s Storage) steps(pod *v1.Pod) []answer.Fix {
 		return []answer.Fix{{Text: "create the claim that is missing, or a volume that fits it", Risk: answer.Safe}}
 	}
 	var others []string
-	for _, c := range s.Claims.Items {
+	for _, c := range s.Claims {
 		others = append(others, c.Name)
 	}
 	for _, name := range ClaimNames(pod) {
-		i := slices.Index(others, name)
-		if i >= 0 && s.waits(&s.Claims.Items[i]) == "" {
-			continue
-		}
-		if i >= 0 {
-			return s.volumeSteps(&s.Claims.Items[i])
+		if i := slices.Index(others, name); i >= 0 {
+			if s.waits(&s.Claims[i]) == "" {
+				continue
+			}
+			return s.volumeSteps(&s.Claims[i])
 		}
 		steps := []answer.Fix{{Text: fmt.Sprintf("create claim %s", name), Risk: answer.Safe}}
 		if near := prose.Nearest(name, others); near != "" {
@@ -124,28 +123,29 @@ func seeClaims(namespace string) answer.Fix {
 
 // volumeSteps say how a claim that exists gets a volume.
 func (s Storage) volumeSteps(claim *v1.PersistentVolumeClaim) []answer.Fix {
-	see := kubectl.Inspect("see what its provisioner said last", kubectl.Command(claim.Namespace, "describe pvc %s", claim.Name))
 	class := claim.Spec.StorageClassName
+	step := func(risk answer.Risk, format string, args ...any) []answer.Fix {
+		return []answer.Fix{{Text: fmt.Sprintf(format, args...), Risk: risk}}
+	}
 	if s.Classes == nil || class == nil || *class == "" {
-		return []answer.Fix{{Text: fmt.Sprintf("create a PersistentVolume that fits claim %s", claim.Name), Risk: answer.Safe}}
+		return step(answer.Safe, "create a PersistentVolume that fits claim %s", claim.Name)
 	}
 	var others []string
-	for _, c := range s.Classes.Items {
+	for _, c := range s.Classes {
 		others = append(others, c.Name)
 		if c.Name == *class && c.Provisioner != noProvisioner {
-			return []answer.Fix{see}
+			return []answer.Fix{kubectl.Inspect("see what its provisioner said last", kubectl.Command(claim.Namespace, "describe pvc %s", claim.Name))}
 		}
 	}
-	if slices.Contains(others, *class) {
-		return []answer.Fix{{Text: fmt.Sprintf("create a PersistentVolume of class %s that fits claim %s", *class, claim.Name), Risk: answer.Safe}}
+	switch near := prose.Nearest(*class, others); {
+	case slices.Contains(others, *class):
+		return step(answer.Safe, "create a PersistentVolume of class %s that fits claim %s", *class, claim.Name)
+	case s.misfit(claim) != "":
+		return step(answer.Safe, "create a PersistentVolume of class %s that fits claim %s, or make the claim anew with what a volume that is there has", *class, claim.Name)
+	case near != "":
+		return step(answer.Destructive, "recreate claim %s with StorageClass %s, which exists, instead of %s: a claim's class cannot be changed", claim.Name, near, *class)
 	}
-	if s.misfit(claim) != "" {
-		return []answer.Fix{{Text: fmt.Sprintf("create a PersistentVolume of class %s that fits claim %s, or make the claim anew with what a volume that is there has", *class, claim.Name), Risk: answer.Safe}}
-	}
-	if near := prose.Nearest(*class, others); near != "" {
-		return []answer.Fix{{Text: fmt.Sprintf("recreate claim %s with StorageClass %s, which exists, instead of %s: a claim's class cannot be changed", claim.Name, near, *class), Risk: answer.Destructive}}
-	}
-	return []answer.Fix{{Text: fmt.Sprintf("create StorageClass %s, or make claim %s anew with one that exists", *class, claim.Name), Risk: answer.Safe}}
+	return step(answer.Safe, "create StorageClass %s, or make claim %s anew with one that exists", *class, claim.Name)
 }
 
 // noProvisioner stands in classes whose volumes nobody makes

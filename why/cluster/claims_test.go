@@ -14,20 +14,20 @@ import (
 // The scheduler says only that a claim is not bound; what it waits for is said too,
 // where somebody may read it.
 func TestClaims(t *testing.T) {
-	claim := func(class *string, phase v1.PersistentVolumeClaimPhase) *v1.PersistentVolumeClaimList {
+	claim := func(class *string, phase v1.PersistentVolumeClaimPhase) []v1.PersistentVolumeClaim {
 		c := v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}}
 		c.Spec.StorageClassName, c.Status.Phase = class, phase
-		return &v1.PersistentVolumeClaimList{Items: []v1.PersistentVolumeClaim{c}}
+		return []v1.PersistentVolumeClaim{c}
 	}
-	classes := func(names ...string) *storagev1.StorageClassList {
-		l := &storagev1.StorageClassList{}
+	classes := func(names ...string) []storagev1.StorageClass {
+		l := []storagev1.StorageClass{}
 		for _, n := range names {
-			l.Items = append(l.Items, storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: n}, Provisioner: "example.com/" + n})
+			l = append(l, storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: n}, Provisioner: "example.com/" + n})
 		}
 		return l
 	}
 	byHand := classes("local")
-	byHand.Items[0].Provisioner = noProvisioner
+	byHand[0].Provisioner = noProvisioner
 	fast, none := "fast", ""
 	local := "local"
 	for name, c := range map[string]struct {
@@ -35,7 +35,7 @@ func TestClaims(t *testing.T) {
 		want, not string
 	}{
 		"nobody looked":      {Storage{}, "unbound immediate", "The scheduler says"},
-		"no claim":           {Storage{Claims: &v1.PersistentVolumeClaimList{}, Classes: classes()}, `there is no claim "data"`, "StorageClass"},
+		"no claim":           {Storage{Claims: []v1.PersistentVolumeClaim{}, Classes: classes()}, `there is no claim "data"`, "StorageClass"},
 		"no such class":      {Storage{Claims: claim(&fast, v1.ClaimPending), Classes: classes("slow")}, `asks for the StorageClass "fast", which does not exist`, ""},
 		"no default class":   {Storage{Claims: claim(nil, v1.ClaimPending), Classes: classes("slow")}, "the cluster has no default one", ""},
 		"classes not read":   {Storage{Claims: claim(&fast, v1.ClaimPending), Classes: nil}, `claim "data" is not bound`, "does not exist"},

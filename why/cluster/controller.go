@@ -85,110 +85,86 @@ func (w Workload) kubectl(format string) string {
 }
 
 func (w Workload) describe() answer.Fix {
-	return answer.Fix{Text: "see what its controller says", Command: w.kubectl("describe %s %s"), Risk: answer.Inspect}
+	return kubectl.Inspect("see what its controller says", w.kubectl("describe %s %s"))
 }
 
 // unmade says why its controller does not make pods, where something says so.
 func (w Workload) unmade() (answer.Verdict, bool) {
 	switch {
 	case w.Suspended != "":
-		return answer.Verdict{
-			Cause: answer.Suspended, Rule: "scaled-to-zero", Certainty: answer.Inferred,
-			Text:  fmt.Sprintf("Its %s is true, so its controller makes no pods until somebody sets it to false.", w.Suspended),
-			Fixes: []answer.Fix{{Text: "let its controller go on", Command: w.kubectl("patch %s %s --type=merge -p '{\"spec\":{\"" + strings.TrimPrefix(w.Suspended, "spec.") + "\":false}}'"), Risk: answer.Safe}},
-		}, true
+		return w.suspended("pods"), true
 	case w.Nodes != "":
-		return answer.Verdict{
-			Cause: answer.NoMatchingNode, Rule: "not-scheduled", Certainty: answer.Inferred,
-			Text:  fmt.Sprintf("No node fits the pods of the DaemonSet: they ask for %s.", w.Nodes),
-			Fixes: []answer.Fix{{Text: "add a toleration to the pods' template, or correct the labels that it asks for; or label a node", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts}, {Text: "see the labels and taints of all nodes", Command: "kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints,LABELS:.metadata.labels", Risk: answer.Inspect}},
-		}, true
+		return inferred(answer.NoMatchingNode, "not-scheduled", fmt.Sprintf("No node fits the pods of the DaemonSet: they ask for %s.", w.Nodes),
+			answer.Fix{Text: "add a toleration to the pods' template, or correct the labels that it asks for; or label a node", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts},
+			kubectl.Inspect("see the labels and taints of all nodes", "kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints,LABELS:.metadata.labels")), true
 	}
 	return w.refusal()
+}
+
+// suspended is about a field that keeps its controller from making what it makes.
+func (w Workload) suspended(what string) answer.Verdict {
+	return inferred(answer.Suspended, "scaled-to-zero", fmt.Sprintf("Its %s is true, so its controller makes no %s until somebody sets it to false.", w.Suspended, what),
+		answer.Fix{Text: "let its controller go on", Command: w.kubectl(`patch %s %s --type=merge -p '{"spec":{"` + strings.TrimPrefix(w.Suspended, "spec.") + `":false}}'`), Risk: answer.Safe})
 }
 
 // refusals are the API server's words when it does not take a pod that a
 // controller wants to make, and what they mean. The first that fits counts.
 var refusals = []struct {
-	says  *knowledge.Known
-	cause answer.Cause
-	text  string
-	fix   answer.Fix
-	// command goes with fix, and see after it: about NAMESPACE, WORKLOAD and the NAMED object.
-	command string
-	see     answer.Fix
+	says       *knowledge.Known
+	cause      answer.Cause
+	text, step string
+	risk       answer.Risk
+	// command goes with step; seeing is a step that shows more, and see its command; empty for the workload itself. Commands
+	// are about NAMESPACE, WORKLOAD and the NAMED object.
+	command, seeing, see string
 }{
 	{
-		knowledge.QuotaFull,
-		answer.InsufficientResources, "The ResourceQuota of its namespace has no room for more",
-		answer.Fix{Text: "raise the quota; or request less in the pods' template, or delete what takes up its room", Risk: answer.Safe},
-		"kubectl -n NAMESPACE edit resourcequota NAMED",
-		answer.Fix{Text: "see how much of the quota is used", Command: "kubectl -n NAMESPACE describe resourcequota", Risk: answer.Inspect},
+		knowledge.QuotaFull, answer.InsufficientResources, "The ResourceQuota of its namespace has no room for more",
+		"raise the quota; or request less in the pods' template, or delete what takes up its room", answer.Safe, "kubectl -n NAMESPACE edit resourcequota NAMED",
+		"see how much of the quota is used", "kubectl -n NAMESPACE describe resourcequota",
 	},
 	{
-		knowledge.QuotaWants,
-		answer.SecurityRefused, "The ResourceQuota of its namespace takes only pods that say what they need",
-		answer.Fix{Text: "set what the quota asks for in the pods' template, or defaults for the namespace in a LimitRange", Risk: answer.Restarts},
-		"kubectl -n NAMESPACE edit WORKLOAD",
-		answer.Fix{Text: "see what the quota bounds", Command: "kubectl -n NAMESPACE describe resourcequota", Risk: answer.Inspect},
+		knowledge.QuotaWants, answer.SecurityRefused, "The ResourceQuota of its namespace takes only pods that say what they need",
+		"set what the quota asks for in the pods' template, or defaults for the namespace in a LimitRange", answer.Restarts, editWorkload,
+		"see what the quota bounds", "kubectl -n NAMESPACE describe resourcequota",
 	},
 	{
-		knowledge.PodSecurity,
-		answer.SecurityRefused, "The security level of its namespace does not allow its pods",
-		answer.Fix{Text: "remove from the pods' template what it names; if the pods must have it, lower the label pod-security.kubernetes.io/enforce of the namespace", Risk: answer.Restarts},
-		"kubectl -n NAMESPACE edit WORKLOAD",
-		answer.Fix{},
+		knowledge.PodSecurity, answer.SecurityRefused, "The security level of its namespace does not allow its pods",
+		"remove from the pods' template what it names; if the pods must have it, lower the label pod-security.kubernetes.io/enforce of the namespace", answer.Restarts, editWorkload,
+		"", "",
 	},
 	{
-		knowledge.NoServiceAccount,
-		answer.ConfigMissing, "The ServiceAccount that its pods are to run as does not exist",
-		answer.Fix{Text: "create the ServiceAccount; or correct serviceAccountName in the pods' template, if it is meant to be another", Risk: answer.Safe},
-		"kubectl -n NAMESPACE create serviceaccount NAMED",
-		answer.Fix{Text: "see which ServiceAccounts there are", Command: "kubectl -n NAMESPACE get serviceaccounts", Risk: answer.Inspect},
+		knowledge.NoServiceAccount, answer.ConfigMissing, "The ServiceAccount that its pods are to run as does not exist",
+		"create the ServiceAccount; or correct serviceAccountName in the pods' template, if it is meant to be another", answer.Safe, "kubectl -n NAMESPACE create serviceaccount NAMED",
+		"see which ServiceAccounts there are", "kubectl -n NAMESPACE get serviceaccounts",
 	},
 	{
-		knowledge.NoPriorityClass,
-		answer.ConfigMissing, "The PriorityClass that its pods name does not exist",
-		answer.Fix{Text: "correct priorityClassName in the pods' template, or create the PriorityClass", Risk: answer.Restarts},
-		"kubectl -n NAMESPACE edit WORKLOAD",
-		answer.Fix{Text: "see which PriorityClasses there are", Command: "kubectl get priorityclasses", Risk: answer.Inspect},
+		knowledge.NoPriorityClass, answer.ConfigMissing, "The PriorityClass that its pods name does not exist",
+		"correct priorityClassName in the pods' template, or create the PriorityClass", answer.Restarts, editWorkload,
+		"see which PriorityClasses there are", "kubectl get priorityclasses",
 	},
 	{
-		knowledge.NoRuntimeClass,
-		answer.ConfigMissing, "The RuntimeClass that its pods name does not exist",
-		answer.Fix{Text: "correct runtimeClassName in the pods' template, or create the RuntimeClass", Risk: answer.Restarts},
-		"kubectl -n NAMESPACE edit WORKLOAD",
-		answer.Fix{Text: "see which RuntimeClasses there are", Command: "kubectl get runtimeclasses", Risk: answer.Inspect},
+		knowledge.NoRuntimeClass, answer.ConfigMissing, "The RuntimeClass that its pods name does not exist",
+		"correct runtimeClassName in the pods' template, or create the RuntimeClass", answer.Restarts, editWorkload,
+		"see which RuntimeClasses there are", "kubectl get runtimeclasses",
 	},
 	{
-		knowledge.NamespaceEnds,
-		answer.Deleted, "Its namespace is being deleted",
-		answer.Fix{Text: "see what it waits for", Risk: answer.Inspect},
-		"kubectl get namespace NAMESPACE -o yaml",
-		answer.Fix{},
+		knowledge.NamespaceEnds, answer.Deleted, "Its namespace is being deleted",
+		"see what it waits for", answer.Inspect, "kubectl get namespace NAMESPACE -o yaml", "", "",
 	},
 	{
-		knowledge.OutOfRange,
-		answer.SecurityRefused, "A LimitRange of its namespace does not allow what its pods ask for",
-		answer.Fix{Text: "keep the resources in the pods' template within the bounds of the LimitRange", Risk: answer.Restarts},
-		"kubectl -n NAMESPACE edit WORKLOAD",
-		answer.Fix{Text: "see the bounds", Command: "kubectl -n NAMESPACE describe limitrange", Risk: answer.Inspect},
+		knowledge.OutOfRange, answer.SecurityRefused, "A LimitRange of its namespace does not allow what its pods ask for",
+		"keep the resources in the pods' template within the bounds of the LimitRange", answer.Restarts, editWorkload,
+		"see the bounds", "kubectl -n NAMESPACE describe limitrange",
 	},
-	{
-		knowledge.AdmissionDenied,
-		answer.SecurityRefused, "An admission rule does not allow its pods",
-		answer.Fix{Text: "set what the admission rule asks for in the pods' template", Risk: answer.Restarts},
-		"kubectl -n NAMESPACE edit WORKLOAD",
-		answer.Fix{},
-	},
-	{
-		knowledge.Forbidden,
-		answer.SecurityRefused, "The API server does not allow its pods",
-		answer.Fix{Text: "set what the admission rule asks for in the pods' template", Risk: answer.Restarts},
-		"kubectl -n NAMESPACE edit WORKLOAD",
-		answer.Fix{},
-	},
+	{knowledge.AdmissionDenied, answer.SecurityRefused, "An admission rule does not allow its pods", asAdmitted, answer.Restarts, editWorkload, "", ""},
+	{knowledge.Forbidden, answer.SecurityRefused, "The API server does not allow its pods", asAdmitted, answer.Restarts, editWorkload, "", ""},
 }
+
+const (
+	editWorkload = "kubectl -n NAMESPACE edit WORKLOAD"
+	asAdmitted   = "set what the admission rule asks for in the pods' template"
+)
 
 // ofJobs words a refusal for a CronJob, of which the API server refuses the Jobs.
 var ofJobs = strings.NewReplacer("the pods' template", "spec.jobTemplate", "its pods", "its jobs", "only pods", "only jobs")
@@ -201,31 +177,20 @@ func (w Workload) refusal() (answer.Verdict, bool) {
 		}
 		named := r.says.Slots(w.Refused)["name"]
 		fill := strings.NewReplacer(" NAMED", string(shell.Linef(" %s", named)), "NAMESPACE", string(shell.Words(w.Subject.Namespace)), "WORKLOAD", string(shell.Words(strings.ToLower(w.Subject.Kind)+"/"+w.Subject.Name)))
-		if r.fix.Command = fill.Replace(r.command); named == "" && strings.HasSuffix(r.command, " NAMED") {
-			r.fix.Command = ""
-		}
-		if w.Subject.Kind == "Job" && r.fix.Risk == answer.Restarts {
-			r.fix.Command = "" // a Job's template cannot be changed
+		fix := answer.Fix{Text: r.step, Command: fill.Replace(r.command), Risk: r.risk}
+		if named == "" && strings.HasSuffix(r.command, " NAMED") || w.Subject.Kind == "Job" && r.risk == answer.Restarts { // a Job's template cannot be changed
+			fix.Command = ""
 		}
 		if w.Subject.Kind == "CronJob" {
-			r.text, r.fix.Text = ofJobs.Replace(r.text), ofJobs.Replace(r.fix.Text)
+			r.text, fix.Text = ofJobs.Replace(r.text), ofJobs.Replace(fix.Text)
 		}
-		return answer.Verdict{
-			Cause: r.cause, Rule: "refused-at-creation", Certainty: answer.Inferred,
-			Text:  fmt.Sprintf("%s: %s.", r.text, w.said()),
-			Fixes: append([]answer.Fix{r.fix}, w.orDescribe(r.see, fill)...),
-		}, true
+		see := w.describe()
+		if r.see != "" {
+			see = kubectl.Inspect(r.seeing, fill.Replace(r.see))
+		}
+		return inferred(r.cause, "refused-at-creation", fmt.Sprintf("%s: %s.", r.text, w.said()), fix, see), true
 	}
 	return answer.Verdict{}, false
-}
-
-// orDescribe returns a step that shows more, filled in, or that shows the workload itself where there is none.
-func (w Workload) orDescribe(see answer.Fix, fill *strings.Replacer) []answer.Fix {
-	if see.Command == "" {
-		return []answer.Fix{w.describe()}
-	}
-	see.Command = fill.Replace(see.Command)
-	return []answer.Fix{see}
 }
 
 func (w Workload) said() string { return strings.TrimSuffix(prose.Brief(w.Refused, 2*kept), ".") }

@@ -7,12 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/kubectl"
 )
-
-// LacksCopies says whether words are that others are missing that have a copy, or agree.
-func LacksCopies(said string) bool { return knowledge.LacksCopies.In(said) }
 
 // SameImage says whether a container of a pod runs the image that one of another does, whatever
 // its tag.

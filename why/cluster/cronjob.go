@@ -6,6 +6,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
@@ -15,13 +16,10 @@ import (
 // CronJobAnswer answers about a CronJob from the answer about the newest of its jobs;
 // nil where it has none.
 func CronJobAnswer(c *batchv1.CronJob, last *answer.Answer, now time.Time) answer.Answer {
-	w := Workload{Subject: answer.Subject{Kind: "CronJob", Namespace: c.Namespace, Name: c.Name, UID: c.UID}}
+	w := Workload{Subject: SubjectOf("CronJob", c), Suspended: "spec.suspend"}
 	a := answer.New(w.Subject, now, answer.Coverage{Complete: true})
-	if c.Spec.Suspend != nil && *c.Spec.Suspend {
-		a.Put(answer.Symptom{Kind: answer.NotServing, Count: 1, Last: now, Text: "it makes no jobs"}, answer.Verdict{
-			Cause: answer.Suspended, Rule: "scaled-to-zero", Certainty: answer.Inferred, Text: "Its spec.suspend is true, so its controller makes no jobs until somebody sets it to false.",
-			Fixes: []answer.Fix{{Text: "let its controller go on", Command: w.kubectl(`patch %s %s --type=merge -p '{"spec":{"suspend":false}}'`), Risk: answer.Safe}},
-		})
+	if ptr.Deref(c.Spec.Suspend, false) {
+		a.Put(answer.Symptom{Kind: answer.NotServing, Count: 1, Last: now, Text: "it makes no jobs"}, w.suspended("jobs"))
 	}
 	if last != nil {
 		newestJob(&a, c, last)
@@ -40,14 +38,12 @@ func newestJob(a *answer.Answer, c *batchv1.CronJob, last *answer.Answer) {
 	if c.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && len(c.Status.Active) > 0 {
 		waits = " While it is active no other is started (concurrencyPolicy Forbid)."
 	}
-	for i, s := range last.Symptoms {
-		if v := last.Verdicts[i]; !answer.WellOrDone(s, v) {
-			s.Text, v.Text = "job "+last.Subject.Name+": "+s.Text, v.Text+waits
-			a.Put(s, v)
-		}
+	for s, v := range last.Ill() {
+		s.Text, v.Text = "job "+last.Subject.Name+": "+s.Text, v.Text+waits
+		a.Put(s, v)
 	}
 	if len(a.Symptoms) == 0 {
-		f := answer.Verdict{Cause: answer.None, Rule: "no-symptom", Certainty: answer.Inferred, Text: fmt.Sprintf("Nothing is wrong with the newest of its jobs, %s.%s", last.Subject.Name, waits)}
+		f := inferred(answer.None, "no-symptom", fmt.Sprintf("Nothing is wrong with the newest of its jobs, %s.%s", last.Subject.Name, waits))
 		a.Put(answer.Symptom{Kind: answer.Healthy, Count: 1, Text: "its newest job"}, f)
 	}
 }
@@ -55,16 +51,13 @@ func newestJob(a *answer.Answer, c *batchv1.CronJob, last *answer.Answer) {
 // noJob says why a CronJob has none: it was not due, or keeps none.
 func (w Workload) noJob(c *batchv1.CronJob) answer.Verdict {
 	due, well := c.Status.LastScheduleTime, c.Status.LastSuccessfulTime
-	f := answer.Verdict{Cause: answer.None, Rule: "no-symptom", Certainty: answer.Inferred, Fixes: []answer.Fix{w.describe()}}
 	switch {
 	case due == nil:
-		f.Text = fmt.Sprintf("It has made no job yet: its schedule is %q, and it is there since %s.", c.Spec.Schedule, prose.Clock(c.CreationTimestamp.Time))
+		return inferred(answer.None, "no-symptom", fmt.Sprintf("It has made no job yet: its schedule is %q, and it is there since %s.", c.Spec.Schedule, prose.Clock(c.CreationTimestamp.Time)), w.describe())
 	case well != nil && !well.Before(due):
-		f.Text = fmt.Sprintf("It keeps none of its jobs; the last was due at %s, and ended well.", prose.Clock(due.Time))
-	default:
-		return unknown(fmt.Sprintf("Its last job was due at %s, did not end well, and is not kept: failedJobsHistoryLimit says how many are.", prose.Clock(due.Time)), "", w.describe())
+		return inferred(answer.None, "no-symptom", fmt.Sprintf("It keeps none of its jobs; the last was due at %s, and ended well.", prose.Clock(due.Time)), w.describe())
 	}
-	return f
+	return unknown(fmt.Sprintf("Its last job was due at %s, did not end well, and is not kept: failedJobsHistoryLimit says how many are.", prose.Clock(due.Time)), "", w.describe())
 }
 
 // MissesRuns adds to the answer about a CronJob that it misses runs: words are those of its controller, first and last
@@ -79,14 +72,10 @@ func MissesRuns(a *answer.Answer, active, words string, first, last time.Time) {
 			answer.Fix{Text: "if that job may be ended, delete it: runs start again at the next time", Command: kubectl.Command(a.Subject.Namespace, "delete job %s", active), Risk: answer.Restarts},
 			answer.Fix{Text: "bound the time of later jobs with activeDeadlineSeconds of the job template", Command: w.kubectl("edit %s %s"), Risk: answer.Safe})
 	}
-	own := single(a.Subject, a.AsOf, answer.NotServing, "it misses runs", f)
-	own.Symptoms[0].First, own.Symptoms[0].Last = first, last
 	if active != "" {
-		own.Symptoms[0].Last = a.AsOf
+		last = a.AsOf
 	}
-	own.Journal = a.Journal
-	own.Join(a)
-	*a = own
+	putFirst(a, "it misses runs", f, first, last)
 }
 
 // JobRefused adds to the answer about a CronJob that the API server refuses its jobs: words are those of its controller,
@@ -97,7 +86,12 @@ func JobRefused(a *answer.Answer, words string, first, last time.Time) {
 	if !known {
 		f = unknown(fmt.Sprintf("Its controller cannot make its jobs: %s.", w.said()), "", w.describe())
 	}
-	own := single(a.Subject, a.AsOf, answer.NotServing, "it makes no jobs", f)
+	putFirst(a, "it makes no jobs", f, first, last)
+}
+
+// putFirst puts a symptom of a CronJob and its verdict before those of an answer.
+func putFirst(a *answer.Answer, text string, f answer.Verdict, first, last time.Time) {
+	own := single(a.Subject, a.AsOf, answer.NotServing, text, f)
 	own.Symptoms[0].First, own.Symptoms[0].Last = first, last
 	own.Journal = a.Journal
 	own.Join(a)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,142 +73,156 @@ func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) (answ
 	return answer.Hop{}, false
 }
 
+// answerOf is the answer about a pod; nil where none of them is.
+func answerOf(pod *v1.Pod, answers []answer.Answer) *answer.Answer {
+	i := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID })
+	if i < 0 {
+		return nil
+	}
+	return &answers[i]
+}
+
+// listeningOf is what a pod listens on; nil where nobody looked.
+func listeningOf(pod *v1.Pod, answers []answer.Answer) *answer.Listening {
+	if a := answerOf(pod, answers); a != nil {
+		return a.Listening
+	}
+	return nil
+}
+
 // Deaf is the hop to a Service whose pods look well and do not listen on the port that it
 // leads to; none where one does, or nobody looked. candidates are all pods of its namespace.
 func Deaf(service *v1.Service, port int32, pods, candidates []v1.Pod, answers []answer.Answer, by string) []answer.Hop {
-	name := service.Namespace + "/" + service.Name
 	for _, p := range service.Spec.Ports {
 		if port != 0 && p.Port != port {
 			continue
 		}
-		if p.Protocol != "" && p.Protocol != v1.ProtocolTCP {
-			if hop, ok := otherProtocol(service, p, pods, answers); ok {
-				hop.By = by
-				return []answer.Hop{hop}
-			}
+		if hop := deafAt(service, p, pods, candidates, answers); hop != nil {
+			hop.By = by
+			return []answer.Hop{*hop}
+		}
+	}
+	return nil
+}
+
+// deafAt is the same of one port; nil for none.
+func deafAt(service *v1.Service, p v1.ServicePort, pods, candidates []v1.Pod, answers []answer.Answer) *answer.Hop {
+	if p.Protocol != "" && p.Protocol != v1.ProtocolTCP {
+		return otherProtocol(service, p, pods, answers)
+	}
+	name := service.Namespace + "/" + service.Name
+	for i := range pods {
+		l := listeningOf(&pods[i], answers)
+		target, ok := targetOf(p, &pods[i])
+		if l == nil || !ok {
 			continue
 		}
-		for i := range pods {
-			j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID })
-			target, ok := targetOf(p, &pods[i])
-			if j < 0 || answers[j].Listening == nil || !ok {
-				continue
-			}
-			if hop, straight := straightTo(service, p, &pods[i], answers[j].Listening.Ports, target); straight {
-				hop.By = by
-				return []answer.Hop{hop}
-			}
-			if slices.Contains(answers[j].Listening.Ports, target) {
-				continue
-			}
-			if hop, stray := strayed(service, p, &pods[i], pods, answers); stray {
-				hop.By = by
-				return []answer.Hop{hop}
-			}
-			if hop, misled := misled(service, p, &pods[i], candidates, answers[j].Listening.Ports); misled {
-				hop.By = by
-				return []answer.Hop{hop}
-			}
-			if !slices.Contains(answers[j].Listening.Loopback, target) && mayComeUp(p, &pods[i], &answers[j]) {
-				continue
-			}
-			pod := pods[i].Namespace + "/" + pods[i].Name
-			hop := answer.Hop{Service: name, Pod: pod, By: by, Cause: answer.ServicePortMismatch}
-			hop.Text = fmt.Sprintf("Port %d of Service %s leads to port %d of pod %s, on which it does not listen", p.Port, name, target, pod)
-			switch l := answers[j].Listening; {
-			case slices.Contains(l.Loopback, target):
-				hop.Cause = answer.AppListensElse
-				hop.Text = fmt.Sprintf("Pod %s listens on port %d of its loopback alone (127.0.0.1:%d), where nobody else reaches it", pod, target, target)
-			case len(l.Ports) > 0:
-				hop.Text += fmt.Sprintf("; it listens on %s", numbers(l.Ports))
-			}
-			hop.Text += "."
-			hop.Fixes = theirPort(service, p.Port, &pods[i], answers[j].Listening, target)
-			return []answer.Hop{hop}
+		if hop := straightTo(service, p, &pods[i], l.Ports, target); hop != nil {
+			return hop
 		}
+		if slices.Contains(l.Ports, target) {
+			continue
+		}
+		if hop := cmp.Or(strayed(service, p, &pods[i], pods, answers), misled(service, p, &pods[i], candidates, l.Ports)); hop != nil {
+			return hop
+		}
+		if !slices.Contains(l.Loopback, target) && mayComeUp(p, &pods[i], answerOf(&pods[i], answers)) {
+			continue
+		}
+		pod := pods[i].Namespace + "/" + pods[i].Name
+		hop := &answer.Hop{Service: name, Pod: pod, Cause: answer.ServicePortMismatch}
+		hop.Text = fmt.Sprintf("Port %d of Service %s leads to port %d of pod %s, on which it does not listen", p.Port, name, target, pod)
+		switch {
+		case slices.Contains(l.Loopback, target):
+			hop.Cause = answer.AppListensElse
+			hop.Text = fmt.Sprintf("Pod %s listens on port %d of its loopback alone (127.0.0.1:%d), where nobody else reaches it", pod, target, target)
+		case len(l.Ports) > 0:
+			hop.Text += fmt.Sprintf("; it listens on %s", numbers(l.Ports))
+		}
+		hop.Text += "."
+		hop.Fixes = theirPort(service, p.Port, &pods[i], l, target)
+		return hop
 	}
 	return nil
 }
 
 // otherProtocol is the hop to a Service that has a port for another protocol alone, where a pod of its
 // listens for TCP.
-func otherProtocol(service *v1.Service, p v1.ServicePort, pods []v1.Pod, answers []answer.Answer) (answer.Hop, bool) {
+func otherProtocol(service *v1.Service, p v1.ServicePort, pods []v1.Pod, answers []answer.Answer) *answer.Hop {
 	if slices.ContainsFunc(service.Spec.Ports, func(other v1.ServicePort) bool { return other.Port == p.Port && other.Protocol == v1.ProtocolTCP }) {
-		return answer.Hop{}, false
+		return nil
 	}
 	name := service.Namespace + "/" + service.Name
 	for i := range pods {
-		j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID })
-		target, ok := targetOf(p, &pods[i])
-		if j < 0 || !ok || answers[j].Listening == nil || !slices.Contains(answers[j].Listening.Ports, target) {
-			continue
+		l := listeningOf(&pods[i], answers)
+		if target, ok := targetOf(p, &pods[i]); ok && l != nil && slices.Contains(l.Ports, target) {
+			return &answer.Hop{
+				Service: name, Cause: answer.ServicePortMismatch,
+				Text:  fmt.Sprintf("Service %s has port %d for %s alone, and pod %s listens on %d for TCP: who asks it by TCP reaches nobody there.", name, p.Port, p.Protocol, pods[i].Name, target),
+				Fixes: []answer.Fix{edit(service, fmt.Sprintf("give port %d protocol TCP", p.Port))},
+			}
 		}
-		return answer.Hop{
-			Service: name, Cause: answer.ServicePortMismatch,
-			Text:  fmt.Sprintf("Service %s has port %d for %s alone, and pod %s listens on %d for TCP: who asks it by TCP reaches nobody there.", name, p.Port, p.Protocol, pods[i].Name, target),
-			Fixes: []answer.Fix{edit(service, fmt.Sprintf("give port %d protocol TCP", p.Port))},
-		}, true
 	}
-	return answer.Hop{}, false
+	return nil
 }
 
 // straightTo is the hop to a headless Service that is asked at its own port, on which its pod does not
 // listen, while it does on the one to which a cluster IP would lead.
-func straightTo(service *v1.Service, p v1.ServicePort, pod *v1.Pod, listens []int32, target int32) (answer.Hop, bool) {
+func straightTo(service *v1.Service, p v1.ServicePort, pod *v1.Pod, listens []int32, target int32) *answer.Hop {
 	if service.Spec.ClusterIP != v1.ClusterIPNone || p.Port == target || !slices.Contains(listens, target) || slices.Contains(listens, p.Port) {
-		return answer.Hop{}, false
+		return nil
 	}
 	name := service.Namespace + "/" + service.Name
-	return answer.Hop{
+	return &answer.Hop{
 		Service: name, Pod: pod.Namespace + "/" + pod.Name, Cause: answer.ServicePortMismatch,
 		Text: fmt.Sprintf("Service %s is headless (clusterIP: None): its name leads to its pods themselves, and nobody turns its port %d into their targetPort %d there. Pod %s listens on %d, and not on %d.",
 			name, p.Port, target, pod.Name, target, p.Port),
 		Fixes: []answer.Fix{kubectl.Inspect(fmt.Sprintf("ask it at port %d, or make the Service anew with a cluster IP, which turns %d into %d (clusterIP cannot be changed)", target, p.Port, target),
 			kubectl.Command(service.Namespace, "get service %s -o yaml", service.Name))},
-	}, true
+	}
 }
 
 // strayed is the hop to a Service whose selector fits a pod, too, that is not what it is made for: it does
 // not listen where another kind of pod behind it does.
-func strayed(service *v1.Service, p v1.ServicePort, pod *v1.Pod, pods []v1.Pod, answers []answer.Answer) (answer.Hop, bool) {
+func strayed(service *v1.Service, p v1.ServicePort, pod *v1.Pod, pods []v1.Pod, answers []answer.Answer) *answer.Hop {
 	target, _ := targetOf(p, pod)
 	serves := slices.IndexFunc(pods, func(other v1.Pod) bool {
-		n := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == other.UID })
+		l := listeningOf(&other, answers)
 		on, ok := targetOf(p, &other)
-		return n >= 0 && ok && !sameKind(&other, pod) && answers[n].Listening != nil && slices.Contains(answers[n].Listening.Ports, on)
+		return ok && l != nil && !sameKind(&other, pod) && slices.Contains(l.Ports, on)
 	})
-	if serves < 0 || !slices.ContainsFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID && youngest(pod, a.AsOf) >= settles }) {
-		return answer.Hop{}, false
+	if a := answerOf(pod, answers); serves < 0 || a == nil || youngest(pod, a.AsOf) < settles {
+		return nil
 	}
 	name := service.Namespace + "/" + service.Name
-	return answer.Hop{
+	return &answer.Hop{
 		Service: name, Cause: answer.SelectorMismatch,
 		Text: fmt.Sprintf("Service %s selects %s, which is so of pod %s, too, that does not listen on port %d as pod %s does: the requests that go there are refused.",
 			name, labels.Set(service.Spec.Selector), pod.Name, target, pods[serves].Name),
 		Fixes: []answer.Fix{edit(service, fmt.Sprintf("have its selector fit only pods like %s: add a label that pods like %s do not have", pods[serves].Name, pod.Name))},
-	}, true
+	}
 }
 
 // misled is the hop to a Service that selects a pod which does not listen on its target port, while one that is
 // called like the Service, and is well, declares that port and is not selected.
-func misled(service *v1.Service, p v1.ServicePort, pod *v1.Pod, candidates []v1.Pod, listens []int32) (answer.Hop, bool) {
+func misled(service *v1.Service, p v1.ServicePort, pod *v1.Pod, candidates []v1.Pod, listens []int32) *answer.Hop {
 	called := func(c *v1.Pod) bool {
-		return CalledLike(c) == service.Name || slices.ContainsFunc(slices.Collect(maps.Values(c.Labels)), func(value string) bool { return value == service.Name })
+		return CalledLike(c) == service.Name || slices.Contains(slices.Collect(maps.Values(c.Labels)), service.Name)
 	}
 	i := slices.IndexFunc(candidates, func(c v1.Pod) bool {
 		_, declares := portsOf([]v1.Pod{c}, targetPort(p))
 		return declares && !Leads(service, &c) && LooksWell(&c) && called(&c)
 	})
 	if _, declares := portsOf([]v1.Pod{*pod}, targetPort(p)); i < 0 || declares || called(pod) {
-		return answer.Hop{}, false
+		return nil
 	}
 	meant, name := &candidates[i], service.Namespace+"/"+service.Name
-	return answer.Hop{
+	return &answer.Hop{
 		Service: name, Cause: answer.SelectorMismatch,
 		Text: fmt.Sprintf("Service %s selects %s, which is pod %s: that does not listen on port %s, to which the Service leads (it listens on %s). Pod %s, which is called like the Service and has that port, is not selected: its labels are %s.",
 			name, labels.Set(service.Spec.Selector), pod.Name, targetWord(p), numbers(listens), meant.Name, labels.Set(meant.Labels)),
 		Fixes: []answer.Fix{edit(service, fmt.Sprintf("correct its selector so that it fits pod %s, and not %s", meant.Name, pod.Name))},
-	}, true
+	}
 }
 
 // targetPort is where a Service's port leads to.
@@ -243,8 +258,8 @@ func Dropped(service *v1.Service, dialing []string, pods []v1.Pod, answers []ans
 		var takes string
 		for i := range pods {
 			target, ok := targetOf(p, &pods[i])
-			j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID })
-			if j < 0 || !ok || !LooksWell(&pods[i]) || youngest(&pods[i], answers[j].AsOf) < tries || !hasRoom(&answers[j], target) {
+			a := answerOf(&pods[i], answers)
+			if a == nil || !ok || !LooksWell(&pods[i]) || youngest(&pods[i], a.AsOf) < tries || !hasRoom(a, target) {
 				return nil
 			}
 			takes = fmt.Sprintf("pod %s/%s listens on %d and has room for connections", pods[i].Namespace, pods[i].Name, target)
@@ -281,13 +296,8 @@ const comesUp, settles = time.Minute, 15 * time.Second
 // listens elsewhere and has nothing more to do.
 func mayComeUp(p v1.ServicePort, pod *v1.Pod, a *answer.Answer) bool {
 	young, l := youngest(pod, a.AsOf), a.Listening
-	switch {
-	case young >= comesUp, slices.Contains(l.Ports, p.Port):
-		return false
-	case len(l.Ports) > 0 && young >= settles && l.Busy != nil && *l.Busy <= idleShare:
-		return false
-	}
-	return true
+	idle := len(l.Ports) > 0 && young >= settles && l.Busy != nil && *l.Busy <= idleShare
+	return young < comesUp && !slices.Contains(l.Ports, p.Port) && !idle
 }
 
 // LastStart is when the container of a pod was started that was started last; zero where none is

@@ -93,12 +93,6 @@ func WasReached(said string) bool {
 	return ok && !knowledge.TimedOut.In(said)
 }
 
-// LacksDatabase says whether words are those of an answer of one that has no connection to its database, and names none.
-func LacksDatabase(said []string) bool { return slices.ContainsFunc(said, knowledge.DatabaseAway.In) }
-
-// Refused says whether words are those of one that found nobody to take its connection.
-func Refused(said string) bool { return knowledge.ConnectionRefused.In(said) }
-
 // HandsOn says whether a verdict is about an answer that only a gateway gives, of whom it
 // hands requests on to (RFC 9110, 15.6), or about one that says itself that it reaches
 // something, and not what. A plain 500 or 503 is the application's own.
@@ -189,26 +183,8 @@ func LacksSchema(said string) bool {
 	return knowledge.NoTable.In(said) || awaitsMigrations.MatchString(said)
 }
 
-// LacksCluster says whether words are those of a server which is no part of a whole cluster, though it was started as one.
-func LacksCluster(said string) bool {
-	return words.Says(said, knowledge.NoCluster)
-}
-
-// LacksMembers says whether words are those of a server to whose cluster too few others belong by now.
-func LacksMembers(said string) bool { return knowledge.NoLeader.In(said) }
-
 // GatewayFailed says whether words are those of one that was given such an answer.
 func GatewayFailed(said string) bool { return knowledge.LetDown.In(said) && gateways.MatchString(said) }
-
-// LacksFile says whether words are those of a client that cannot read a file of its own, which it needs to
-// ask another: that one was not asked then.
-func LacksFile(said string) bool { return knowledge.OwnFile.In(said) }
-
-// IsMissed says whether words are those of one that was told that what it asks for is not there.
-func IsMissed(said string) bool { return knowledge.Missed.In(said) }
-
-// BrokeOff says whether words are those of one whose connection was ended by whom it asked.
-func BrokeOff(said string) bool { return words.BreaksOff(said) }
 
 // status is the newest HTTP status in a verdict's chain; 0 where there is none.
 func status(v answer.Verdict) int {

@@ -44,20 +44,17 @@ func aroundJob(text, name string) string {
 }
 
 // Completed says whether a Job has done its work.
-func Completed(o *batchv1.Job) bool {
-	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == batchv1.JobComplete && c.Status == v1.ConditionTrue
-	})
-}
+func Completed(o *batchv1.Job) bool { return isTrue(o, batchv1.JobComplete) != nil }
 
-// FailedAt is when a Job failed for good; ok is false where it did not.
-func FailedAt(o *batchv1.Job) (at time.Time, ok bool) {
-	for _, c := range o.Status.Conditions {
-		if c.Type == batchv1.JobFailed && c.Status == v1.ConditionTrue {
-			return c.LastTransitionTime.Time, true
-		}
+// Failed is the condition of a Job that failed for good; nil where it did not.
+func Failed(o *batchv1.Job) *batchv1.JobCondition { return isTrue(o, batchv1.JobFailed) }
+
+func isTrue(o *batchv1.Job, kind batchv1.JobConditionType) *batchv1.JobCondition {
+	i := slices.IndexFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == kind && c.Status == v1.ConditionTrue })
+	if i < 0 {
+		return nil
 	}
-	return time.Time{}, false
+	return &o.Status.Conditions[i]
 }
 
 // RunsOn is the hop to a pod of a Job, of whose containers some are done and the others run on,
@@ -84,7 +81,7 @@ func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) (an
 	}
 	hop := answer.Hop{Job: o.Namespace + "/" + o.Name, Pod: pod.Namespace + "/" + pod.Name, Cause: answer.DependencyDown}
 	if v.Cause == answer.InitWaiting {
-		hop.Cause = answer.InitWaiting
+		hop.Cause = v.Cause
 	}
 	if i := Root(a); i >= 0 {
 		ended := []answer.Cause{answer.AppExitSuccess, answer.SiblingNotReady, answer.CauseUnknown} // unknown who ended it: its exit code is 0

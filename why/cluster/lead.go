@@ -98,11 +98,6 @@ func Mention(v *answer.Verdict, hops []answer.Hop) {
 	v.Fixes = append(v.Fixes, kubectl.Why(text, kind, space, name))
 }
 
-// WhyService is the step that asks about a Service.
-func WhyService(space, name string) answer.Fix {
-	return kubectl.Why("see why it has no endpoints", "svc", space, name)
-}
-
 // Name adds to a verdict whose an address is that it speaks of.
 func Name(v *answer.Verdict, place, kind, space, name string) {
 	what := map[string]string{"svc": "Service", "pod": "pod"}[kind]

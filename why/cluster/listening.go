@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -45,13 +45,11 @@ func notListening(service *v1.Service, pods, candidates []v1.Pod, answers []answ
 			f.Text += "; they listen on " + strings.Join(d.others, ", ")
 		}
 		f.Text += "."
-		f.Fixes = []answer.Fix{
-			{Text: fmt.Sprintf("correct targetPort of the Service's port %d", port.Port), Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
-		}
-		if hop, stray := d.strayed(service, port, pods, candidates, answers); stray {
+		f.Fixes = []answer.Fix{edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", port.Port))}
+		if hop := d.strayed(service, port, pods, candidates, answers); hop != nil {
 			f.Cause, f.Text, f.Fixes[0] = hop.Cause, hop.Text, hop.Fixes[0]
 		} else if !all {
-			f.Fixes[0] = answer.Fix{Text: "have the selector take only pods that listen there, or give them a readiness probe of that port", Command: f.Fixes[0].Command, Risk: answer.Safe}
+			f.Fixes[0].Text = "have the selector take only pods that listen there, or give them a readiness probe of that port"
 		}
 		return f, all, true
 	}
@@ -84,28 +82,21 @@ func deafTo(port v1.ServicePort, pods []v1.Pod, answers []answer.Answer) deaf {
 }
 
 // strayed is the first of them that is not what the Service is made for, or selects in place of it, as a hop to that.
-func (d deaf) strayed(service *v1.Service, port v1.ServicePort, pods, candidates []v1.Pod, answers []answer.Answer) (answer.Hop, bool) {
+func (d deaf) strayed(service *v1.Service, port v1.ServicePort, pods, candidates []v1.Pod, answers []answer.Answer) *answer.Hop {
 	for _, pod := range d.pods {
-		if hop, stray := strayed(service, port, pod, pods, answers); stray {
-			return hop, true
-		}
-		i := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID })
-		if hop, ok := misled(service, port, pod, candidates, answers[i].Listening.Ports); ok {
-			return hop, true
+		if hop := cmp.Or(strayed(service, port, pod, pods, answers), misled(service, port, pod, candidates, listeningOf(pod, answers).Ports)); hop != nil {
+			return hop
 		}
 	}
-	return answer.Hop{}, false
+	return nil
 }
 
 // targetOf is the port of a pod that a Service's port leads to.
 func targetOf(port v1.ServicePort, pod *v1.Pod) (int32, bool) {
-	if port.TargetPort.Type == intstr.Int {
-		if port.TargetPort.IntVal == 0 {
-			return port.Port, true
-		}
-		return port.TargetPort.IntVal, true
+	if target := targetPort(port); target.Type == intstr.Int {
+		return target.IntVal, true
 	}
-	for _, c := range append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...) {
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		for _, p := range c.Ports {
 			if p.Name == port.TargetPort.StrVal {
 				return p.ContainerPort, true

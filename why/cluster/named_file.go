@@ -26,13 +26,8 @@ var (
 // byName is the first line that a text names by its number and its file's name alone, where one key of the
 // ConfigMaps has that name.
 func (o owner) byName(text string) (line, bool) {
-	for _, m := range atNameLine.FindAllStringSubmatch(text, -1) {
-		if l, ok := numberedLine(o.lines, func(key string) bool { return key == m[1] }, m[2]); ok {
-			return l, true
-		}
-	}
-	for _, m := range lineOfName.FindAllStringSubmatch(text, -1) {
-		if l, ok := numberedLine(o.lines, func(key string) bool { return key == m[2] }, m[1]); ok {
+	for _, n := range named(text, atNameLine, lineOfName) {
+		if l, ok := numberedLine(o.lines, func(key string) bool { return key == n[0] }, n[1]); ok {
 			return l, true
 		}
 	}
@@ -71,16 +66,12 @@ type templated struct {
 // container that makes it.
 func (o owner) template(quoted string, said []string) (templated, bool) {
 	for _, text := range append([]string{quoted}, said...) {
-		all := atLine.FindAllStringSubmatch(text, -1)
-		for _, m := range lineOf.FindAllStringSubmatch(text, -1) {
-			all = append(all, []string{m[0], m[2], m[1]})
-		}
-		for _, m := range all {
-			file := mounts.Clean(m[1])
+		for _, n := range named(text, atLine, lineOf) {
+			file := mounts.Clean(n[0])
 			if _, volume := mounts.Volume(o.pod, o.container, file); volume != nil && (volume.ConfigMap != nil || volume.Secret != nil) {
 				continue
 			}
-			if t, ok := o.madeOf(path.Base(file), m[2]); ok {
+			if t, ok := o.madeOf(path.Base(file), n[1]); ok {
 				return t, true
 			}
 		}

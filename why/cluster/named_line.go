@@ -137,20 +137,15 @@ func givenTo(pod *v1.Pod, c *v1.Container, all []v1.ConfigMap) []line {
 			keys[volume.ConfigMap.Name] = nil
 		}
 	}
-	for _, e := range c.EnvFrom {
-		if e.ConfigMapRef != nil {
-			keys[e.ConfigMapRef.Name] = nil
-		}
-	}
-	for _, e := range c.Env {
-		if e.ValueFrom == nil || e.ValueFrom.ConfigMapKeyRef == nil {
-			continue
-		}
-		r := e.ValueFrom.ConfigMapKeyRef
-		if some, has := keys[r.Name]; !has {
-			keys[r.Name] = map[string]bool{r.Key: true}
-		} else if some != nil {
-			some[r.Key] = true
+	for _, t := range mounts.Variables(c) {
+		switch some, has := keys[t.Name]; {
+		case t.Kind != "ConfigMap":
+		case len(t.Keys) == 0, has && some == nil:
+			keys[t.Name] = nil
+		case has:
+			some[t.Keys[0]] = true
+		default:
+			keys[t.Name] = map[string]bool{t.Keys[0]: true}
 		}
 	}
 	var given []line
@@ -228,15 +223,22 @@ func (o owner) numbered(quoted string, said []string) (line, bool) {
 	return last, found
 }
 
+// named are the lines that a text names, each as a file and a number: those that fit at, and then those that fit of, which
+// has the number first.
+func named(text string, at, of *regexp.Regexp) (all [][2]string) {
+	for _, m := range at.FindAllStringSubmatch(text, -1) {
+		all = append(all, [2]string{m[1], m[2]})
+	}
+	for _, m := range of.FindAllStringSubmatch(text, -1) {
+		all = append(all, [2]string{m[2], m[1]})
+	}
+	return all
+}
+
 // in is the first line that a text names.
 func (o owner) in(text string) (line, bool) {
-	for _, m := range atLine.FindAllStringSubmatch(text, -1) {
-		if l, ok := o.find(m[1], m[2]); ok {
-			return l, true
-		}
-	}
-	for _, m := range lineOf.FindAllStringSubmatch(text, -1) {
-		if l, ok := o.find(m[2], m[1]); ok {
+	for _, n := range named(text, atLine, lineOf) {
+		if l, ok := o.find(n[0], n[1]); ok {
 			return l, true
 		}
 	}

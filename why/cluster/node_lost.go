@@ -17,27 +17,20 @@ import (
 // NodeLostAnswer answers for a pod whose node does not answer: ok is false when
 // the node is there and Ready, and the question failed for another reason.
 func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a answer.Answer, ok bool) {
-	a = answer.New(podSubject(pod), now, answer.Coverage{})
-	f := answer.Verdict{
-		Cause: answer.NodeLost, Rule: "node-not-ready", Certainty: answer.Inferred, Text: fmt.Sprintf("Node %s does not exist any more.", pod.Spec.NodeName),
-		Fixes: []answer.Fix{kubectl.Inspect("see whether the machine lives", kubectl.Command("", "describe node %s", pod.Spec.NodeName))},
-	}
+	a = answer.New(SubjectOf("Pod", pod), now, answer.Coverage{})
+	f := inferred(answer.NodeLost, "node-not-ready", fmt.Sprintf("Node %s does not exist any more.", pod.Spec.NodeName),
+		kubectl.Inspect("see whether the machine lives", kubectl.Command("", "describe node %s", pod.Spec.NodeName)))
 	s := answer.Symptom{Kind: answer.UnknownNode, Count: 1, Last: now, Text: "its state is not known"}
-	if node != nil && node.Name != "" {
-		for _, c := range node.Status.Conditions {
-			if c.Type != v1.NodeReady {
-				continue
-			}
-			if c.Status == v1.ConditionTrue {
-				return a, false
-			}
-			s.First = c.LastTransitionTime.Time
-			ago, says := prose.Span(now.Sub(s.First)), strings.TrimSuffix(prose.Brief(c.Message, kept), ".")
-			f.Text = fmt.Sprintf("Node %s stopped reporting %s ago (last heard %s): %s.", node.Name, ago, c.LastHeartbeatTime.Format(time.TimeOnly), says)
-			if c.Status == v1.ConditionFalse {
-				s.Kind, s.Text = answer.NotReady, "the node is NotReady"
-				f = saysNotReady(node.Name, ago, c.Message)
-			}
+	if c := ready(node); c != nil && node.Name != "" {
+		if c.Status == v1.ConditionTrue {
+			return a, false
+		}
+		s.First = c.LastTransitionTime.Time
+		ago, says := prose.Span(now.Sub(s.First)), strings.TrimSuffix(prose.Brief(c.Message, kept), ".")
+		f.Text = fmt.Sprintf("Node %s stopped reporting %s ago (last heard %s): %s.", node.Name, ago, c.LastHeartbeatTime.Format(time.TimeOnly), says)
+		if c.Status == v1.ConditionFalse {
+			s.Kind, s.Text = answer.NotReady, "the node is NotReady"
+			f = saysNotReady(node.Name, ago, c.Message)
 		}
 	}
 	if never, ok := neverTaken(pod, node); ok {
@@ -49,16 +42,27 @@ func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a answer.Answer,
 
 // LacksNetwork reports whether a node is not Ready because no network plugin works there.
 func LacksNetwork(node *v1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool {
-		return c.Type == v1.NodeReady && c.Status == v1.ConditionFalse && (strings.Contains(c.Message, "NetworkReady=false") || strings.Contains(c.Message, "network plugin"))
-	})
+	c := ready(node)
+	return c != nil && c.Status == v1.ConditionFalse && (strings.Contains(c.Message, "NetworkReady=false") || strings.Contains(c.Message, "network plugin"))
+}
+
+// ready is the condition Ready of a node; nil where it has none, or there is no node.
+func ready(node *v1.Node) *v1.NodeCondition {
+	if node != nil {
+		for i := range node.Status.Conditions {
+			if c := &node.Status.Conditions[i]; c.Type == v1.NodeReady {
+				return c
+			}
+		}
+	}
+	return nil
 }
 
 // FailsByItself reports whether a pod on a node that is not Ready has failures of its own: the node's kubelet reports
 // them still, so the node is up, and containers that ran had what the node lacks.
 func FailsByItself(pod *v1.Pod, node *v1.Node) bool {
-	reports := slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionFalse })
-	return reports && slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(c v1.ContainerStatus) bool {
+	c := ready(node)
+	return c != nil && c.Status == v1.ConditionFalse && slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(c v1.ContainerStatus) bool {
 		return c.RestartCount > 0 && (c.State.Waiting != nil || c.State.Terminated != nil && c.State.Terminated.ExitCode != 0)
 	})
 }
@@ -103,14 +107,8 @@ func neverTaken(pod *v1.Pod, node *v1.Node) (answer.Verdict, bool) {
 	if node != nil && node.Name != "" || pod.Status.StartTime != nil || conditionOf(pod, v1.PodScheduled) != nil {
 		return answer.Verdict{}, false
 	}
-	return answer.Verdict{
-		Cause: answer.NoMatchingNode, Rule: "not-scheduled", Certainty: answer.Inferred,
-		Text: fmt.Sprintf("The pod's own nodeName asks for node %s, and there is none of that name.", pod.Spec.NodeName),
-		Fixes: []answer.Fix{
-			{Text: "see which nodes there are", Command: "kubectl get nodes", Risk: answer.Inspect},
-			{Text: "correct nodeName, or leave it to the scheduler", Risk: answer.Restarts},
-		},
-	}, true
+	return inferred(answer.NoMatchingNode, "not-scheduled", fmt.Sprintf("The pod's own nodeName asks for node %s, and there is none of that name.", pod.Spec.NodeName),
+		kubectl.Inspect("see which nodes there are", "kubectl get nodes"), answer.Fix{Text: "correct nodeName, or leave it to the scheduler", Risk: answer.Restarts}), true
 }
 
 // StillThere corrects what a node says of a pod that it has let go, and whose

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,12 +25,8 @@ func NodeUnreachable(name string, node *v1.Node, reason string, now time.Time) a
 	))
 }
 
-// IsOnLostNode reports whether a verdict says no more of a pod than that its node is lost.
-func IsOnLostNode(v answer.Verdict) bool { return v.Rule == "node-not-ready" }
-
 // IsLost reports whether a node does not exist, or is not Ready.
 func IsLost(node *v1.Node) bool {
-	return node == nil || slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool {
-		return c.Type == v1.NodeReady && c.Status != v1.ConditionTrue
-	})
+	c := ready(node)
+	return node == nil || c != nil && c.Status != v1.ConditionTrue
 }

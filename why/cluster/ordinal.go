@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/why/answer"
 )
@@ -21,12 +22,7 @@ func Ordinals(set *appsv1.StatefulSet) (first, end int) {
 }
 
 // Replicas is how many pods are wanted where the API has a number, or its default.
-func Replicas(n *int32) int {
-	if n == nil {
-		return 1
-	}
-	return int(*n)
-}
+func Replicas(n *int32) int { return int(ptr.Deref(n, 1)) }
 
 // Later is the pod of a StatefulSet that words name by its name in DNS and that is made only when
 // another, which comes before it, is Ready; empty where they name none.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"whylet.dev/whylet/knowledge"
@@ -24,7 +25,7 @@ import (
 // facts about it, and all there is to know is the scheduler's own condition, and
 // what is around it.
 func Unscheduled(pod *v1.Pod, around Around, now time.Time) answer.Answer {
-	a := answer.New(podSubject(pod), now, answer.Coverage{Complete: true})
+	a := answer.New(SubjectOf("Pod", pod), now, answer.Coverage{Complete: true})
 	since := pod.CreationTimestamp.Time
 	a.Put(answer.Symptom{Kind: answer.Pending, Count: 1, First: since, Last: now, Text: "it has not been scheduled for " + prose.Span(max(now.Sub(since), 0))}, pending(pod, around, now))
 	return a
@@ -46,8 +47,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 	}
 	message := prose.Brief(words.Scheduler(c.Message), 240)
 	says := func(one ...*knowledge.Known) bool { return knowledge.Any(message, one...) }
-	f := answer.Verdict{Rule: "not-scheduled", Certainty: answer.Inferred, Text: fmt.Sprintf("No node can take the pod: %s", message)}
-	f.Fixes = []answer.Fix{describe(pod)}
+	f := inferred("", "not-scheduled", fmt.Sprintf("No node can take the pod: %s", message), describe(pod))
 	switch {
 	case c.Reason == v1.PodReasonSchedulingGated:
 		f.Cause, f.Text = answer.SchedulingGate, "The pod has a scheduling gate that nobody has removed: "+message
@@ -155,11 +155,8 @@ func foreignScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
 	if name == "" || name == v1.DefaultSchedulerName || now.Sub(pod.CreationTimestamp.Time) < heard {
 		return answer.Verdict{}, false
 	}
-	return answer.Verdict{
-		Cause: answer.SchedulerMissing, Rule: "not-scheduled", Certainty: answer.Inferred,
-		Text:  fmt.Sprintf("The pod asks for the scheduler %s, and none of that name has said anything about it.", name),
-		Fixes: []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "leave schedulerName out, or start a scheduler of that name")},
-	}, true
+	return inferred(answer.SchedulerMissing, "not-scheduled", fmt.Sprintf("The pod asks for the scheduler %s, and none of that name has said anything about it.", name),
+		kubectl.EditTemplate(pod.Namespace, pod, "leave schedulerName out, or start a scheduler of that name")), true
 }
 
 // silent is how long after a pod was made a scheduler that runs has said something about it, also where thousands wait.
@@ -171,18 +168,15 @@ func noScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
 	if len(pod.Status.Conditions) > 0 || waits < silent || len(pod.Spec.ResourceClaims) > 0 { // pods wait unseen for claims that are not made yet
 		return answer.Verdict{}, false
 	}
-	return answer.Verdict{
-		Cause: answer.SchedulerMissing, Rule: "not-scheduled", Certainty: answer.Inferred,
-		Text: fmt.Sprintf("No scheduler has looked at the pod in the %s since it was made: kube-scheduler does not run, or does not reach the API server.", prose.Span(waits)),
-		Fixes: []answer.Fix{
-			kubectl.Inspect("see whether it runs", "kubectl -n kube-system get pods -l component=kube-scheduler"),
-			kubectl.Inspect("see when it last renewed its lease", "kubectl -n kube-system get lease kube-scheduler"),
-		},
-	}, true
+	return inferred(answer.SchedulerMissing, "not-scheduled",
+		fmt.Sprintf("No scheduler has looked at the pod in the %s since it was made: kube-scheduler does not run, or does not reach the API server.", prose.Span(waits)),
+		kubectl.Inspect("see whether it runs", "kubectl -n kube-system get pods -l component=kube-scheduler"),
+		kubectl.Inspect("see when it last renewed its lease", "kubectl -n kube-system get lease kube-scheduler")), true
 }
 
-func podSubject(pod *v1.Pod) answer.Subject {
-	return answer.Subject{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+// SubjectOf is what an answer about an object is about.
+func SubjectOf(kind string, o metav1.Object) answer.Subject {
+	return answer.Subject{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
 }
 
 func describe(pod *v1.Pod) answer.Fix {
@@ -195,6 +189,11 @@ func conditionOf(pod *v1.Pod, kind v1.PodConditionType) *v1.PodCondition {
 		return nil
 	}
 	return &pod.Status.Conditions[i]
+}
+
+// inferred is the verdict of a rule.
+func inferred(cause answer.Cause, rule, text string, fixes ...answer.Fix) answer.Verdict {
+	return answer.Verdict{Cause: cause, Rule: rule, Certainty: answer.Inferred, Text: text, Fixes: fixes}
 }
 
 // unknown is the verdict where what is there does not say why: missing is what would.

@@ -22,7 +22,7 @@ import (
 // its connection timed out or was rejected on the way, or it does not say which part took too long.
 func MayBeDropped(said string) bool {
 	switch {
-	case Refused(said), knowledge.NoDNS.In(said):
+	case knowledge.Any(said, knowledge.ConnectionRefused, knowledge.NoDNS):
 		return false
 	case knowledge.TimedOut.In(said):
 		return true
@@ -79,7 +79,7 @@ func Blocked(c netpol.Connection, r netpol.Result, to, by string) answer.Hop {
 		}
 		others = fmt.Sprintf(" (so does %s)", strings.Join(names[:min(len(names), 3)], ", "))
 	}
-	client, server := named(c.Client, "its client"), cmp.Or(to, named(c.Server, "the server"))
+	client, server := endName(c.Client, "its client"), cmp.Or(to, endName(c.Server, "the server"))
 	if r.Direction == networkingv1.PolicyTypeEgress {
 		hop.Text = fmt.Sprintf("NetworkPolicy %s selects %s%s and blocks its connections to %s%s.", name, client, others, server, onPort(c))
 	} else {
@@ -93,7 +93,7 @@ func Blocked(c netpol.Connection, r netpol.Result, to, by string) answer.Hop {
 	return hop
 }
 
-func named(e netpol.End, other string) string {
+func endName(e netpol.End, other string) string {
 	if e.Pod == nil {
 		return other
 	}
@@ -125,17 +125,16 @@ func admission(c netpol.Connection, r netpol.Result) string {
 		who += " " + way + " " + describePeer(m.Peer)
 	}
 	if m.Port {
-		ports := portsIn(m.Policy, r.Direction, m.Rule)
-		who += " on " + ports
+		who += " on " + portsIn(netpol.RulesOf(m.Policy, r.Direction)[m.Rule])
 	}
 	for _, d := range m.Labels {
-		differ = append(differ, fmt.Sprintf("%s has %s", named(peer, "the other end"), labelOf(d)))
+		differ = append(differ, fmt.Sprintf("%s has %s", endName(peer, "the other end"), labelOf(d)))
 	}
 	for _, d := range m.NamespaceLabels {
 		differ = append(differ, fmt.Sprintf("namespace %s has %s", peer.Pod.Namespace, labelOf(d)))
 	}
 	if m.OtherNamespace {
-		differ = append(differ, fmt.Sprintf("%s is in another namespace", named(peer, "the other end")))
+		differ = append(differ, fmt.Sprintf("%s is in another namespace", endName(peer, "the other end")))
 	}
 	if m.Address && len(peer.Addresses) > 0 {
 		differ = append(differ, "the address is "+strings.Join(peer.Addresses, ", "))
@@ -148,11 +147,7 @@ func admission(c netpol.Connection, r netpol.Result) string {
 
 func countRules(r netpol.Result) (n int) {
 	for _, p := range r.Policies {
-		if r.Direction == networkingv1.PolicyTypeEgress {
-			n += len(p.Spec.Egress)
-		} else {
-			n += len(p.Spec.Ingress)
-		}
+		n += len(netpol.RulesOf(p, r.Direction))
 	}
 	return n
 }
@@ -177,29 +172,16 @@ func describePolicy(p *networkingv1.NetworkPolicy, direction networkingv1.Policy
 		way = "to"
 	}
 	var rules []string
-	add := func(peers []networkingv1.NetworkPolicyPeer, i int) {
-		who := "everything"
+	for _, r := range netpol.RulesOf(p, direction) {
 		var all []string
-		for j := range peers {
-			all = append(all, describePeer(&peers[j]))
+		for i := range r.Peers {
+			all = append(all, describePeer(&r.Peers[i]))
 		}
-		if len(all) > 0 {
-			who = strings.Join(all, " or ")
-		}
-		if ports := portsIn(p, direction, i); ports != "" {
+		who := cmp.Or(strings.Join(all, " or "), "everything")
+		if ports := portsIn(r); ports != "" {
 			who += " on " + ports
 		}
 		rules = append(rules, way+" "+who)
-	}
-	for i, r := range p.Spec.Ingress {
-		if direction == networkingv1.PolicyTypeIngress {
-			add(r.From, i)
-		}
-	}
-	for i, r := range p.Spec.Egress {
-		if direction == networkingv1.PolicyTypeEgress {
-			add(r.To, i)
-		}
 	}
 	text := fmt.Sprintf("for %s; %s ", describeSelector("pods", &p.Spec.PodSelector), strings.ToLower(string(direction)))
 	switch n := len(rules) - mostRules; {
@@ -236,15 +218,9 @@ func describePeer(p *networkingv1.NetworkPolicyPeer) string {
 }
 
 // portsIn lists the ports of a rule; empty if it admits all.
-func portsIn(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType, rule int) string {
-	var ports []networkingv1.NetworkPolicyPort
-	if direction == networkingv1.PolicyTypeEgress {
-		ports = p.Spec.Egress[rule].Ports
-	} else {
-		ports = p.Spec.Ingress[rule].Ports
-	}
+func portsIn(r netpol.Rule) string {
 	var all []string
-	for _, port := range ports {
+	for _, port := range r.Ports {
 		text := string(v1.ProtocolTCP)
 		if port.Protocol != nil {
 			text = string(*port.Protocol)
@@ -271,9 +247,6 @@ func NameServerIn(said string) string {
 	return ""
 }
 
-// PlaceIn returns the place that words are about; empty if they name none.
-func PlaceIn(said string) string { return words.Place(said) }
-
 // NameServers names what a pod resolves names by.
 func NameServers(service *v1.Service) string {
 	if service == nil {
@@ -284,11 +257,15 @@ func NameServers(service *v1.Service) string {
 
 // AsksNames says that a container, or the pod if it is empty, got no answer about a name.
 func AsksNames(container, said string) string {
-	who := "container " + container
+	return fmt.Sprintf("%s cannot resolve names (%s)", Who(container), strings.TrimSuffix(said, "."))
+}
+
+// Who is a container, or the pod where none is named.
+func Who(container string) string {
 	if container == "" {
-		who = "the pod"
+		return "the pod"
 	}
-	return fmt.Sprintf("%s cannot resolve names (%s)", who, strings.TrimSuffix(said, "."))
+	return "container " + container
 }
 
 // PoliciesUnread adds to a verdict on a connection that nobody answered that NetworkPolicies of a namespace could not be

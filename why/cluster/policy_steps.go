@@ -68,9 +68,9 @@ type operation struct {
 // admitting is the JSON patch that makes the nearest policy admit a connection; empty if the other end cannot be
 // told by its labels or address.
 func admitting(c netpol.Connection, r netpol.Result, peer netpol.End) string {
-	m, field, peers, count := r.Nearest, "ingress", "from", len(r.Nearest.Policy.Spec.Ingress)
+	m, field, peers := r.Nearest, "ingress", "from"
 	if r.Direction == networkingv1.PolicyTypeEgress {
-		field, peers, count = "egress", "to", len(m.Policy.Spec.Egress)
+		field, peers = "egress", "to"
 	}
 	who := peerFor(peer, m.Policy.Namespace)
 	if asksDNS(c) && peer.Unknown {
@@ -89,7 +89,7 @@ func admitting(c netpol.Connection, r netpol.Result, peer netpol.End) string {
 		return ""
 	case m.Rule >= 0 && !m.Port && m.Peer != nil:
 		add.Path, add.Value = fmt.Sprintf("/spec/%s/%d/%s/-", field, m.Rule, peers), who
-	case count > 0:
+	case len(netpol.RulesOf(m.Policy, r.Direction)) > 0:
 		add.Path, add.Value = fmt.Sprintf("/spec/%s/-", field), rule
 	default:
 		add.Path, add.Value = "/spec/"+field, []any{rule}

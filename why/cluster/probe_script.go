@@ -21,15 +21,11 @@ var (
 // shellsOwn are variables that a shell or the runtime gives each script.
 var shellsOwn = []string{"PATH", "HOME", "HOSTNAME", "PWD", "OLDPWD", "USER", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "IFS", "SHELL", "TERM", "LANG", "LINENO", "BASH_SOURCE"}
 
-// MayReadNone says whether a verdict is of a probe's command that fails for itself, so that a variable may be missing
-// which it reads.
-func MayReadNone(v answer.Verdict) bool { return v.Cause == answer.ProbeCommandFailed }
-
 // ShowScript names the variables that the script of a failing probe reads and its container is given nothing for,
 // where they are few.
 func ShowScript(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 	c := blamedContainer(*v, pod)
-	if c == nil || !MayReadNone(*v) {
+	if c == nil || v.Cause != answer.ProbeCommandFailed {
 		return
 	}
 	for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {

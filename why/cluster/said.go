@@ -32,10 +32,9 @@ func Says(a *answer.Answer, v answer.Verdict) []Said {
 }
 
 // Words are the same, as words alone.
-func Words(a *answer.Answer, v answer.Verdict) []string {
-	all := logged(a, v)
-	if said := v.Words(); said != "" && v.Cause != answer.None {
-		all = append(all, said)
+func Words(a *answer.Answer, v answer.Verdict) (all []string) {
+	for _, s := range Says(a, v) {
+		all = append(all, s.Words)
 	}
 	return all
 }

@@ -31,8 +31,11 @@ func Silences() (all []string) {
 func SaysOwn(a *answer.Answer) bool { return ownError(a, false) >= 0 }
 
 // SaysAnothers: see SaysOwn.
-func SaysAnothers(a *answer.Answer) bool {
-	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before })
+func SaysAnothers(a *answer.Answer) bool { return ofAnother(a, func(string) bool { return true }) >= 0 }
+
+// ofAnother is the first complaint of now of a pod's logs that is of another, and whose words fit; -1 where there is none.
+func ofAnother(a *answer.Answer, fits func(words string) bool) int {
+	return slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && fits(c.Text) })
 }
 
 // idleShare and busyShare are up to how many processors one uses that waits, and from how
@@ -69,14 +72,10 @@ func Throttled(a *answer.Answer) bool {
 }
 
 // BreaksOff says whether the containers' logs tell of a connection that another broke off now.
-func BreaksOff(a *answer.Answer) bool {
-	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.BreaksOff(c.Text) })
-}
+func BreaksOff(a *answer.Answer) bool { return ofAnother(a, words.BreaksOff) >= 0 }
 
 // Unanswered says whether the containers' logs tell now of a connection that nobody answered.
-func Unanswered(a *answer.Answer) bool {
-	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.Unanswered(c.Text) })
-}
+func Unanswered(a *answer.Answer) bool { return ofAnother(a, words.Unanswered) >= 0 }
 
 // Waits words that a pod which looks well waits for another itself, or is failed by one that its
 // log names: who gets no answer from it, or a failure, gets none for another's sake; ok is false
@@ -87,20 +86,17 @@ func Waits(a *answer.Answer, well time.Time) (text string, ok bool) {
 	if i := ownError(a, false); i >= 0 && !knowledge.WorkerLate.In(a.Complaints[i].Text) {
 		return "", false
 	}
-	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.Place(c.Text) != "" })
+	i := ofAnother(a, func(said string) bool { return words.Place(said) != "" })
 	if j := slices.IndexFunc(a.Reaches, func(r answer.Reach) bool { return waitsThere(r, well) }); j >= 0 {
 		text = fmt.Sprintf("It looks well, and waits for another itself: %s.", strings.TrimSuffix(a.Reaches[j].Text, "."))
-		if n := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before }); i < 0 && n >= 0 {
-			return text + " " + a.Complaints[n].Says(), true
+		if i < 0 {
+			i = ofAnother(a, func(string) bool { return true })
 		}
 	}
-	switch {
-	case i >= 0 && text != "":
-		return text + " " + a.Complaints[i].Says(), true
-	case i >= 0:
-		return "It is Ready, but something that it calls fails. " + a.Complaints[i].Says(), true
+	if i < 0 {
+		return text, text != ""
 	}
-	return text, text != ""
+	return cmp.Or(text, "It is Ready, but something that it calls fails.") + " " + a.Complaints[i].Says(), true
 }
 
 // waitsThere says whether a pod waits at a place: for a connection, or for an answer of one that
@@ -191,9 +187,7 @@ func LooksWellBut(a *answer.Answer) string {
 }
 
 // ChecksWrongly says whether a pod's log tells now that its own check of one behind it gets another answer than it wants.
-func ChecksWrongly(a *answer.Answer) bool {
-	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && knowledge.OwnCheck.In(c.Text) })
-}
+func ChecksWrongly(a *answer.Answer) bool { return ofAnother(a, knowledge.OwnCheck.In) >= 0 }
 
 // GivesUp is what is wrong with a pod that looks well and whose log tells that another fails it of whom nothing else
 // is known: where it reaches that one, and its own check of it is what fails, the fault is with that.

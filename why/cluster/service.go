@@ -22,11 +22,10 @@ import (
 // not among them. candidates are the pods of its namespace, others the Services there, answers those about
 // the pods that it selects.
 func ServiceAnswer(service *v1.Service, candidates []v1.Pod, others []v1.Service, answers []answer.Answer, now time.Time) answer.Answer {
-	subject := answer.Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID}
-	selected := Selected(service, candidates)
+	subject, selected := SubjectOf("Service", service), Selected(service, candidates)
 	switch {
 	case len(service.Spec.Selector) == 0:
-		return single(subject, now, answer.Healthy, "it has no selector", answer.Verdict{Cause: answer.None, Rule: "no-selector", Certainty: answer.Inferred, Text: "The Service has no selector: somebody else makes its endpoints."})
+		return single(subject, now, answer.Healthy, "it has no selector", inferred(answer.None, "no-selector", "The Service has no selector: somebody else makes its endpoints."))
 	case len(selected) == 0:
 		return single(subject, now, answer.NotServing, "it has no endpoints", selectorFinding(service, candidates, others))
 	}
@@ -59,30 +58,26 @@ func Selected(service *v1.Service, pods []v1.Pod) []v1.Pod {
 
 // selectorFinding says which part of the selector no pod has, or that no pod is meant for the Service.
 func selectorFinding(service *v1.Service, pods []v1.Pod, others []v1.Service) answer.Verdict {
-	f := answer.Verdict{Cause: answer.SelectorMismatch, Rule: "selector", Certainty: answer.Inferred}
-	f.Text = fmt.Sprintf("The Service selects %s, and no pod of namespace %s has these labels.", labels.Set(service.Spec.Selector), service.Namespace)
+	f := inferred(answer.SelectorMismatch, "selector", fmt.Sprintf("The Service selects %s, and no pod of namespace %s has these labels.", labels.Set(service.Spec.Selector), service.Namespace))
+	all := kubectl.Command(service.Namespace, "get pods,statefulsets,deployments --show-labels")
 	for k, want := range service.Spec.Selector {
 		if like := otherMember(pods, k, want); like != "" {
 			f.Cause = answer.DependencyDown
 			f.Text += fmt.Sprintf(" It is for one pod of several that are numbered (there is %s=%s): that one is not there, and nobody has made it, or it is gone.", k, like)
-			f.Fixes = []answer.Fix{
-				{Text: "see which pods and workloads there are, and make the one that is missing", Command: kubectl.Command(service.Namespace, "get pods,statefulsets,deployments --show-labels"), Risk: answer.Inspect},
-			}
+			f.Fixes = []answer.Fix{kubectl.Inspect("see which pods and workloads there are, and make the one that is missing", all)}
 			return f
 		}
 	}
 	if !slices.ContainsFunc(pods, func(p v1.Pod) bool { return mayBeMeant(service, &p, others) }) {
-		f.Cause, f.Rule = answer.DependencyDown, "selector"
+		f.Cause = answer.DependencyDown
 		f.Text += " No other pod there looks like the one that is meant, by its labels, its name or its ports: it was never created, or has been deleted."
-		f.Fixes = []answer.Fix{
-			{Text: fmt.Sprintf("see which workloads there are: create the one that Service %s is meant for; or, if it is there under other labels, correct the selector", service.Name), Command: kubectl.Command(service.Namespace, "get pods,statefulsets,deployments --show-labels"), Risk: answer.Inspect},
-		}
+		f.Fixes = []answer.Fix{kubectl.Inspect(fmt.Sprintf("see which workloads there are: create the one that Service %s is meant for; or, if it is there under other labels, correct the selector", service.Name), all)}
 		return f
 	}
 	f.Text += nearestPod(service, pods)
 	f.Fixes = []answer.Fix{
-		{Text: fmt.Sprintf("correct the selector of Service %s, or the labels of the pods' template", service.Name), Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
-		{Text: "see the labels of all pods of the namespace", Command: kubectl.Command(service.Namespace, "get pods --show-labels"), Risk: answer.Inspect},
+		edit(service, fmt.Sprintf("correct the selector of Service %s, or the labels of the pods' template", service.Name)),
+		kubectl.Inspect("see the labels of all pods of the namespace", kubectl.Command(service.Namespace, "get pods --show-labels")),
 	}
 	return f
 }
@@ -199,19 +194,17 @@ func portFinding(service *v1.Service, pods, candidates []v1.Pod, others []v1.Ser
 		})) {
 			continue
 		}
-		f := answer.Verdict{Cause: answer.ServicePortMismatch, Rule: "target-port", Certainty: answer.Inferred}
-		f.Text = fmt.Sprintf("Port %d of the Service goes to port %s of its pods, which none of them declares", port.Port, target.String())
+		text := fmt.Sprintf("Port %d of the Service goes to port %s of its pods, which none of them declares", port.Port, target.String())
 		if len(declared) > 0 {
-			f.Text += "; they declare " + strings.Join(declared, ", ")
+			text += "; they declare " + strings.Join(declared, ", ")
 		}
-		f.Text += "."
-		f.Fixes = []answer.Fix{{Text: fmt.Sprintf("correct targetPort of the Service's port %d", port.Port), Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe}}
+		f := inferred(answer.ServicePortMismatch, "target-port", text+".", edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", port.Port)))
 		for i := range pods {
-			j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID && a.Listening != nil })
-			if j < 0 {
+			l := listeningOf(&pods[i], answers)
+			if l == nil {
 				continue
 			}
-			if hop, ok := misled(service, port, &pods[i], candidates, answers[j].Listening.Ports); ok {
+			if hop := misled(service, port, &pods[i], candidates, l.Ports); hop != nil {
 				f.Cause, f.Text, f.Fixes = hop.Cause, hop.Text, hop.Fixes
 				break
 			}
@@ -249,12 +242,10 @@ func declaredOtherwise(service *v1.Service, port v1.ServicePort, pods []v1.Pod, 
 			}
 		}
 	}
-	return answer.Verdict{
-		Cause: answer.ServicePortMismatch, Rule: "target-port", Certainty: answer.Inferred,
-		Text: fmt.Sprintf("Port %d of the Service is %s and goes to port %s of its pods, which declare that one as %s: what listens there hears nothing of the other protocol.",
+	return inferred(answer.ServicePortMismatch, "target-port",
+		fmt.Sprintf("Port %d of the Service is %s and goes to port %s of its pods, which declare that one as %s: what listens there hears nothing of the other protocol.",
 			port.Port, protocol(port.Protocol), target.String(), declared),
-		Fixes: []answer.Fix{{Text: fmt.Sprintf("set the protocol of the Service's port to %s, if that is what its pods take", declared), Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe}},
-	}, declared != ""
+		edit(service, fmt.Sprintf("set the protocol of the Service's port to %s, if that is what its pods take", declared))), declared != ""
 }
 
 // protocol is one with its default.
@@ -284,18 +275,17 @@ func portsOf(pods []v1.Pod, target intstr.IntOrString) (declared []string, serve
 // nothing, because the workloads that make its pods have made none. behind are the
 // answers about them.
 func ServiceWithoutPods(service *v1.Service, behind []answer.Answer, now time.Time) answer.Answer {
-	a := answer.New(answer.Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID}, now, answer.Coverage{Complete: true})
+	a := answer.New(SubjectOf("Service", service), now, answer.Coverage{Complete: true})
 	for _, w := range behind {
 		name := fmt.Sprintf("%s %s", w.Subject.Kind, w.Subject.Name)
 		for i, s := range w.Symptoms {
 			v := w.Verdicts[i]
-			s.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
 			if s.Kind == answer.Healthy {
 				v.Cause, v.Rule = answer.ScaledDown, "scaled-to-zero"
 			}
 			s.Kind, s.Text = answer.NotServing, "it has no endpoints"
-			v.Symptom, v.Text = s.ID, fmt.Sprintf("The Service selects the pods of %s, and there are none. %s", name, v.Text)
-			a.Symptoms, a.Verdicts = append(a.Symptoms, s), append(a.Verdicts, v)
+			v.Text = fmt.Sprintf("The Service selects the pods of %s, and there are none. %s", name, v.Text)
+			a.Put(s, v)
 		}
 	}
 	return a
@@ -318,17 +308,14 @@ func StandsFor(service *v1.Service) (space, name string, ok bool) {
 // empty says that not even its namespace does.
 func NameForNothing(service *v1.Service, empty bool, now time.Time) answer.Answer {
 	space, name, _ := StandsFor(service)
-	f := answer.Verdict{Cause: answer.DependencyDown, Rule: "name-for-nothing", Certainty: answer.Inferred}
-	f.Text = fmt.Sprintf("The Service is another name for %s, and namespace %s has no Service %s", service.Spec.ExternalName, space, name)
+	lacks := fmt.Sprintf("namespace %s has no Service %s", space, name)
 	if empty {
-		f.Text = fmt.Sprintf("The Service is another name for %s, and there is no namespace %s", service.Spec.ExternalName, space)
+		lacks = "there is no namespace " + space
 	}
-	f.Text += ": so DNS knows no address for it."
-	f.Fixes = []answer.Fix{
-		{Text: "see where that Service is now", Command: kubectl.Command("", "get services -A --field-selector metadata.name=%s", name), Risk: answer.Inspect},
-		{Text: "correct externalName", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
-	}
-	return single(answer.Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID}, now, answer.NotServing, "its name leads nowhere", f)
+	f := inferred(answer.DependencyDown, "name-for-nothing", fmt.Sprintf("The Service is another name for %s, and %s: so DNS knows no address for it.", service.Spec.ExternalName, lacks),
+		kubectl.Inspect("see where that Service is now", kubectl.Command("", "get services -A --field-selector metadata.name=%s", name)),
+		edit(service, "correct externalName"))
+	return single(SubjectOf("Service", service), now, answer.NotServing, "its name leads nowhere", f)
 }
 
 // WantsAddress says whether a Service waits for an address outside of the cluster.
@@ -346,13 +333,10 @@ func WithoutAddress(service *v1.Service, behind answer.Answer, words string, sin
 	for _, wrapped := range []string{"Error syncing load balancer: ", "failed to ensure load balancer: "} {
 		words = strings.TrimPrefix(words, wrapped)
 	}
-	f := answer.Verdict{Cause: answer.LoadBalancerFailed, Rule: "load-balancer-refused", Certainty: answer.Inferred}
-	f.Text = "The Service gets no address outside of the cluster. The controller of load balancers says: " + prose.Upper(strings.TrimSuffix(words, ".")) + "."
-	f.Fixes = []answer.Fix{
-		{Text: "see which Services of type LoadBalancer there are, and their ports", Command: "kubectl get services -A", Risk: answer.Inspect},
-	}
+	f := inferred(answer.LoadBalancerFailed, "load-balancer-refused",
+		"The Service gets no address outside of the cluster. The controller of load balancers says: "+prose.Upper(strings.TrimSuffix(words, "."))+".")
 	if taken.MatchString(words) {
-		f.Fixes = append(f.Fixes, answer.Fix{Text: "choose another port for one of the two Services", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Limits})
+		f.Fixes = append(f.Fixes, kubectl.Inspect("see which Services of type LoadBalancer there are, and their ports", "kubectl get services -A"), answer.Fix{Text: "choose another port for one of the two Services", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Limits})
 	} else {
 		f.Fixes = []answer.Fix{kubectl.Inspect("see what its controller says, and correct what that names: annotations and spec of the Service, or what it has from the cloud", kubectl.Command(service.Namespace, "describe service %s", service.Name))}
 	}

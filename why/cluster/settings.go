@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/mounts"
 )
 
 // Setting is a text that configures a pod, and where it stands.
@@ -28,20 +30,15 @@ func Settings(pod *v1.Pod) []Setting {
 // ConfigMaps are the names of those that a pod takes its configuration from.
 func ConfigMaps(pod *v1.Pod) []string {
 	var all []string
-	for _, v := range pod.Spec.Volumes {
-		if v.ConfigMap != nil {
-			all = append(all, v.ConfigMap.Name)
+	for i := range pod.Spec.Volumes {
+		if kind, name, _ := mounts.Source(&pod.Spec.Volumes[i]); kind == "ConfigMap" {
+			all = append(all, name)
 		}
 	}
-	for _, c := range append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...) {
-		for _, e := range c.EnvFrom {
-			if e.ConfigMapRef != nil {
-				all = append(all, e.ConfigMapRef.Name)
-			}
-		}
-		for _, e := range c.Env {
-			if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil {
-				all = append(all, e.ValueFrom.ConfigMapKeyRef.Name)
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, t := range mounts.Variables(&c) {
+			if t.Kind == "ConfigMap" {
+				all = append(all, t.Name)
 			}
 		}
 	}
@@ -58,20 +55,21 @@ func SameSecret(a, b *v1.Pod) string {
 	mine, others := secretKeys(a), secretKeys(b)
 	for _, name := range slices.Sorted(maps.Keys(mine)) {
 		from := mine[name]
-		if other, ok := others[name]; ok && other.Name == from.Name && other.Key == from.Key && aDatabase.MatchString(name+" "+from.Key) {
-			return fmt.Sprintf("the database that key %s of Secret %s names", from.Key, from.Name)
+		other, ok := others[name]
+		if key := from.Keys[0]; ok && other.Name == from.Name && other.Keys[0] == key && aDatabase.MatchString(name+" "+key) {
+			return fmt.Sprintf("the database that key %s of Secret %s names", key, from.Name)
 		}
 	}
 	return ""
 }
 
 // secretKeys are the variables of a pod's containers that are keys of Secrets.
-func secretKeys(pod *v1.Pod) map[string]v1.SecretKeySelector {
-	keys := map[string]v1.SecretKeySelector{}
-	for _, c := range append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...) {
-		for _, e := range c.Env {
-			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
-				keys[e.Name] = *e.ValueFrom.SecretKeyRef
+func secretKeys(pod *v1.Pod) map[string]mounts.Taken {
+	keys := map[string]mounts.Taken{}
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, t := range mounts.Variables(&c) {
+			if t.Kind == "Secret" && len(t.Keys) > 0 {
+				keys[t.Variable] = t
 			}
 		}
 	}

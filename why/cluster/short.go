@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/why/answer"
 )
@@ -37,7 +38,7 @@ func IsShort(o metav1.Object) bool {
 	case *batchv1.Job:
 		return metav1.GetControllerOfNoCopy(w) == nil && !Completed(w)
 	case *batchv1.CronJob:
-		return w.Spec.Suspend != nil && *w.Spec.Suspend || len(w.Status.Active) > 0 || w.Status.LastScheduleTime != nil && (w.Status.LastSuccessfulTime == nil || w.Status.LastSuccessfulTime.Before(w.Status.LastScheduleTime))
+		return ptr.Deref(w.Spec.Suspend, false) || len(w.Status.Active) > 0 || w.Status.LastScheduleTime != nil && (w.Status.LastSuccessfulTime == nil || w.Status.LastSuccessfulTime.Before(w.Status.LastScheduleTime))
 	}
 	return false
 }
@@ -68,11 +69,6 @@ func ClosedService(o *v1.Service) answer.Hop {
 // LeftBadly reports whether a pod that is gone was evicted, failed, did not start or was restarted before. Who deleted one
 // that was well did no harm.
 func LeftBadly(a *answer.Answer) bool {
-	return slices.ContainsFunc(a.Symptoms, func(s answer.Symptom) bool {
-		switch s.Kind {
-		case answer.Evicted, answer.Failed, answer.NotStarting, answer.Restarted:
-			return true
-		}
-		return false
-	})
+	badly := []answer.SymptomKind{answer.Evicted, answer.Failed, answer.NotStarting, answer.Restarted}
+	return slices.ContainsFunc(a.Symptoms, func(s answer.Symptom) bool { return slices.Contains(badly, s.Kind) })
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/why/prose"
 )
@@ -13,16 +14,9 @@ import (
 // binds claims compares them (component-helpers, volume.FindMatchingVolume); empty where the volumes are not known or
 // there is none of its class.
 func (s Storage) misfit(claim *v1.PersistentVolumeClaim) string {
-	if s.Volumes == nil {
-		return ""
-	}
-	class := ""
-	if claim.Spec.StorageClassName != nil {
-		class = *claim.Spec.StorageClassName
-	}
-	text := ""
-	for i := range s.Volumes.Items {
-		v := &s.Volumes.Items[i]
+	text, class := "", ptr.Deref(claim.Spec.StorageClassName, "")
+	for i := range s.Volumes {
+		v := &s.Volumes[i]
 		if v.Spec.StorageClassName != class {
 			continue
 		}
@@ -40,6 +34,9 @@ func (s Storage) misfit(claim *v1.PersistentVolumeClaim) string {
 // misfits says why a volume of the right class does not fit a claim, and whether it is near: free, and only other
 // than asked for.
 func misfits(v *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) (said string, near bool) {
+	mode := func(m *v1.PersistentVolumeMode) v1.PersistentVolumeMode {
+		return ptr.Deref(m, v1.PersistentVolumeFilesystem)
+	}
 	asked, has := claim.Spec.Resources.Requests[v1.ResourceStorage], v.Spec.Capacity[v1.ResourceStorage]
 	missing := slices.DeleteFunc(slices.Clone(claim.Spec.AccessModes), func(m v1.PersistentVolumeAccessMode) bool { return slices.Contains(v.Spec.AccessModes, m) })
 	switch by := v.Spec.ClaimRef; {
@@ -51,8 +48,8 @@ func misfits(v *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) (said stri
 		return fmt.Sprintf("has %s, and the claim asks for %s", has.String(), asked.String()), true
 	case len(missing) > 0:
 		return fmt.Sprintf("has the access modes %v, and the claim asks for %v", v.Spec.AccessModes, claim.Spec.AccessModes), true
-	case volumeMode(v.Spec.VolumeMode) != volumeMode(claim.Spec.VolumeMode):
-		return fmt.Sprintf("has volumeMode %s, and the claim asks for %s", volumeMode(v.Spec.VolumeMode), volumeMode(claim.Spec.VolumeMode)), true
+	case mode(v.Spec.VolumeMode) != mode(claim.Spec.VolumeMode):
+		return fmt.Sprintf("has volumeMode %s, and the claim asks for %s", mode(v.Spec.VolumeMode), mode(claim.Spec.VolumeMode)), true
 	case claim.Spec.Selector != nil:
 		return "is free, and the claim's selector may ask for other labels", true
 	case v.Status.Phase != v1.VolumeAvailable && v.Status.Phase != "":
@@ -61,20 +58,13 @@ func misfits(v *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) (said stri
 	return "", true
 }
 
-func volumeMode(m *v1.PersistentVolumeMode) v1.PersistentVolumeMode {
-	if m == nil {
-		return v1.PersistentVolumeFilesystem
-	}
-	return *m
-}
-
 // nothingFits words that no volume fits a claim, with why the nearest does not.
 func (s Storage) nothingFits(claim *v1.PersistentVolumeClaim) string {
 	if misfit := s.misfit(claim); misfit != "" {
 		return "no PersistentVolume that is there fits: " + misfit
 	}
-	if s.Volumes != nil && len(s.Volumes.Items) > 0 {
-		return fmt.Sprintf("none of the %s that are there is of its class", prose.Plural(len(s.Volumes.Items), "PersistentVolume"))
+	if len(s.Volumes) > 0 {
+		return fmt.Sprintf("none of the %s that are there is of its class", prose.Plural(len(s.Volumes), "PersistentVolume"))
 	}
 	return "no PersistentVolume that is there fits"
 }

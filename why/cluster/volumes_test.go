@@ -43,12 +43,12 @@ func TestNothingFits(t *testing.T) {
 		},
 		"is of its class": func(v *v1.PersistentVolume) { v.Spec.StorageClassName = "other" },
 	} {
-		s := Storage{Volumes: &v1.PersistentVolumeList{Items: []v1.PersistentVolume{volume(c)}}}
+		s := Storage{Volumes: []v1.PersistentVolume{volume(c)}}
 		if said := s.nothingFits(claim); !strings.Contains(said, want) {
 			t.Errorf("%q does not say %q", said, want)
 		}
 	}
-	if said := (Storage{Volumes: &v1.PersistentVolumeList{Items: []v1.PersistentVolume{volume(nil)}}}).misfit(claim); said != "" {
+	if said := (Storage{Volumes: []v1.PersistentVolume{volume(nil)}}).misfit(claim); said != "" {
 		t.Errorf("a volume that fits: %s", said)
 	}
 }

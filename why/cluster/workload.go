@@ -47,7 +47,7 @@ func Group(subject answer.Subject, pods []answer.Answer, now time.Time) answer.A
 		return a
 	}
 	a.Well = 0
-	f := answer.Verdict{Cause: answer.None, Rule: "no-symptom", Certainty: answer.Inferred, Text: fmt.Sprintf("Nothing is wrong with its %s.", prose.Plural(len(pods), "pod"))}
+	f := inferred(answer.None, "no-symptom", fmt.Sprintf("Nothing is wrong with its %s.", prose.Plural(len(pods), "pod")))
 	if unsure {
 		f.Certainty, f.Text = answer.Unknown, fmt.Sprintf("No problem is found with its %s, but few checks were possible.", prose.Plural(len(pods), "pod"))
 	}
@@ -88,17 +88,14 @@ func JobAnswer(job *batchv1.Job, w Workload, pods []answer.Answer, now time.Time
 		there = append(there, whileThere(p))
 	}
 	a := Group(w.Subject, there, now)
-	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == batchv1.JobFailed && c.Status == v1.ConditionTrue
-	})
+	c := Failed(job)
 	switch {
-	case i < 0 && job.Status.CompletionTime != nil:
+	case c == nil && job.Status.CompletionTime != nil:
 		return a
-	case i < 0:
+	case c == nil:
 		return WorkloadAnswer(w, pods, now)
 	}
-	c := job.Status.Conditions[i]
-	f := answer.Verdict{Cause: answer.RestartPolicy, Rule: "job-failed", Certainty: answer.Inferred, Text: fmt.Sprintf("The job failed for good (%s): %s.", c.Reason, strings.TrimSuffix(prose.Brief(c.Message, kept), "."))}
+	f := inferred(answer.RestartPolicy, "job-failed", fmt.Sprintf("The job failed for good (%s): %s.", c.Reason, strings.TrimSuffix(prose.Brief(c.Message, kept), ".")))
 	switch c.Reason {
 	case batchv1.JobReasonDeadlineExceeded:
 		f.Cause = answer.ActiveDeadline

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/mounts"
 )
 
 // rootCertificates is in every namespace, and in every pod's token volume.
@@ -17,53 +18,30 @@ type sources struct {
 	secrets bool
 }
 
-func (s *sources) add(configMap string, secret bool) {
-	if configMap != "" && configMap != rootCertificates {
-		s.maps = append(s.maps, configMap)
+func sourcesOf(all []mounts.Taken) (s sources) {
+	for _, t := range all {
+		if t.Kind == "Secret" {
+			s.secrets = true
+		} else if t.Name != "" && t.Name != rootCertificates {
+			s.maps = append(s.maps, t.Name)
+		}
 	}
-	s.secrets = s.secrets || secret
+	return s
 }
 
 // variablesOf are what a container's variables are taken from.
-func variablesOf(k *v1.Container) (s sources) {
-	for _, e := range k.Env {
-		if from := e.ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
-			s.add(from.ConfigMapKeyRef.Name, false)
-		} else if from != nil && from.SecretKeyRef != nil {
-			s.add("", true)
-		}
-	}
-	for _, from := range k.EnvFrom {
-		if from.ConfigMapRef != nil {
-			s.add(from.ConfigMapRef.Name, false)
-		} else if from.SecretRef != nil {
-			s.add("", true)
-		}
-	}
-	return s
-}
+func variablesOf(k *v1.Container) sources { return sourcesOf(mounts.Variables(k)) }
 
 // filesOf are what the files of a container's volumes are taken from.
-func filesOf(pod *v1.Pod, k *v1.Container) (s sources) {
-	for _, volume := range pod.Spec.Volumes {
-		if !slices.ContainsFunc(k.VolumeMounts, func(m v1.VolumeMount) bool { return m.Name == volume.Name }) {
-			continue
-		}
-		if volume.ConfigMap != nil {
-			s.add(volume.ConfigMap.Name, false)
-		}
-		s.add("", volume.Secret != nil)
-		if volume.Projected == nil {
-			continue
-		}
-		for _, source := range volume.Projected.Sources {
-			if source.ConfigMap != nil {
-				s.add(source.ConfigMap.Name, false)
-			}
-			s.add("", source.Secret != nil)
+func filesOf(pod *v1.Pod, k *v1.Container) sources {
+	var all []mounts.Taken
+	for i := range pod.Spec.Volumes {
+		volume := &pod.Spec.Volumes[i]
+		if slices.ContainsFunc(k.VolumeMounts, func(m v1.VolumeMount) bool { return m.Name == volume.Name }) {
+			all = append(all, mounts.Files(volume)...)
 		}
 	}
-	return s
+	return sourcesOf(all)
 }
 
 // ConfigMaps returns the names of those that a pod's containers read, sorted.

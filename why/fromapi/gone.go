@@ -2,6 +2,7 @@ package fromapi
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -65,26 +66,17 @@ type Left struct {
 
 // LeftSince returns the pods that do not exist and of which events tell since a time, the newest first.
 func LeftSince(events []*v1.Event, exists func(namespace, name string) bool, since time.Time) []Left {
-	by := map[types.UID]*Left{}
+	by := map[types.UID]Left{}
 	for _, e := range events {
 		of := e.InvolvedObject
 		at := reported.Read(e).Last
 		if of.Kind != "Pod" || of.UID == "" || at.Before(since) || exists(of.Namespace, of.Name) {
 			continue
 		}
-		if by[of.UID] == nil {
-			by[of.UID] = &Left{Namespace: of.Namespace, Name: of.Name, UID: of.UID}
-		}
-		one := by[of.UID]
-		one.Node = cmp.Or(e.Source.Host, one.Node)
-		one.Last = latest(at, one.Last)
+		before := by[of.UID]
+		by[of.UID] = Left{Namespace: of.Namespace, Name: of.Name, UID: of.UID, Node: cmp.Or(e.Source.Host, before.Node), Last: latest(at, before.Last)}
 	}
-	var all []Left
-	for _, one := range by {
-		all = append(all, *one)
-	}
-	slices.SortFunc(all, func(a, b Left) int { return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.UID, b.UID)) })
-	return all
+	return slices.SortedFunc(maps.Values(by), func(a, b Left) int { return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.UID, b.UID)) })
 }
 
 // departed is a pod of which nothing is left but events: what is known of it are its name, its
@@ -204,10 +196,7 @@ func (d *departed) leaves(newest time.Time) {
 		case e.Reason == "Evicted", e.Reason == "Preempting", e.Reason == "DeadlineExceeded":
 			ended = true
 		case e.Reason == shadow.SaidKilling && strings.HasPrefix(e.Message, "Stopping container ") && at.IsZero() && !ended:
-			at = e.First
-			if at.IsZero() {
-				at = e.Last
-			}
+			at = cmp.Or(e.First, e.Last)
 		}
 	}
 	if !at.IsZero() && (!ended || body.Reason != "" || !d.deletedAt.IsZero()) {

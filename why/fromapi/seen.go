@@ -5,7 +5,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
@@ -43,8 +42,7 @@ type Asked struct {
 	Since     time.Time
 	Container string
 	// Reason says why nobody on the node was asked, as the end of a sentence.
-	Reason    string
-	Knowledge *knowledge.Base
+	Reason string
 }
 
 // Explain returns the answer about a pod by what the API server shows of it.
@@ -52,7 +50,7 @@ func Explain(s Seen, asked Asked) answer.Answer { return explain(History(s), s.N
 
 func explain(h *history.History, now time.Time, asked Asked) answer.Answer {
 	return why.Explain(h, why.Options{
-		Now: now, Since: asked.Since, Container: asked.Container, Knowledge: asked.Knowledge,
+		Now: now, Since: asked.Since, Container: asked.Container,
 		Journal: answer.Coverage{Gaps: []answer.Gap{{Reason: Sight + asked.Reason}}},
 	})
 }

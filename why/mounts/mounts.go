@@ -1,4 +1,4 @@
-// Package mounts reads from a pod's spec where the files of a container come from.
+// Package mounts reads from a pod's spec where the files and variables of a container come from.
 package mounts
 
 import (
@@ -64,4 +64,72 @@ func Source(volume *v1.Volume) (kind, name string, items []v1.KeyToPath) {
 		return "Secret", volume.Secret.SecretName, volume.Secret.Items
 	}
 	return "", "", nil
+}
+
+// Taken is what a container is given of a ConfigMap or a Secret.
+type Taken struct {
+	Kind, Name string
+	// Keys are those that are given; none: all.
+	Keys []string
+	// Variable is as what the only key is given; empty where it is none.
+	Variable string
+	Optional bool
+}
+
+func taken(kind, name string, optional *bool, keys ...string) Taken {
+	return Taken{Kind: kind, Name: name, Keys: keys, Optional: optional != nil && *optional}
+}
+
+// Variables are what the variables of a container are taken from.
+func Variables(c *v1.Container) (all []Taken) {
+	for _, e := range c.Env {
+		var t Taken
+		switch from := e.ValueFrom; {
+		case from != nil && from.ConfigMapKeyRef != nil:
+			t = taken("ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional, from.ConfigMapKeyRef.Key)
+		case from != nil && from.SecretKeyRef != nil:
+			t = taken("Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Optional, from.SecretKeyRef.Key)
+		default:
+			continue
+		}
+		t.Variable = e.Name
+		all = append(all, t)
+	}
+	for _, from := range c.EnvFrom {
+		if r := from.ConfigMapRef; r != nil {
+			all = append(all, taken("ConfigMap", r.Name, r.Optional))
+		} else if r := from.SecretRef; r != nil {
+			all = append(all, taken("Secret", r.Name, r.Optional))
+		}
+	}
+	return all
+}
+
+// Files are what the files of a volume are taken from: of a projected one, each of its sources.
+func Files(v *v1.Volume) (all []Taken) {
+	add := func(kind, name string, optional *bool, items []v1.KeyToPath) {
+		t := taken(kind, name, optional)
+		for _, i := range items {
+			t.Keys = append(t.Keys, i.Key)
+		}
+		all = append(all, t)
+	}
+	if c := v.ConfigMap; c != nil {
+		add("ConfigMap", c.Name, c.Optional, c.Items)
+	}
+	if s := v.Secret; s != nil {
+		add("Secret", s.SecretName, s.Optional, s.Items)
+	}
+	if v.Projected == nil {
+		return all
+	}
+	for _, of := range v.Projected.Sources {
+		if c := of.ConfigMap; c != nil {
+			add("ConfigMap", c.Name, c.Optional, c.Items)
+		}
+		if s := of.Secret; s != nil {
+			add("Secret", s.Name, s.Optional, s.Items)
+		}
+	}
+	return all
 }

@@ -81,7 +81,7 @@ func evaluate(all []networkingv1.NetworkPolicy, c Connection, direction networki
 	}
 	r.Outcome = Denied
 	for _, p := range r.Policies {
-		for i, rule := range rulesOf(p, direction) {
+		for i, rule := range RulesOf(p, direction) {
 			admits, miss := rule.admits(p.Namespace, c, peer)
 			r.Outcome = max(r.Outcome, admits)
 			miss.Policy, miss.Rule = p, i
@@ -114,21 +114,22 @@ func typesOf(p *networkingv1.NetworkPolicy) []networkingv1.PolicyType {
 	return []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
 }
 
-// rule is one of either direction.
-type rule struct {
-	ports []networkingv1.NetworkPolicyPort
-	peers []networkingv1.NetworkPolicyPeer
+// Rule is one of either direction.
+type Rule struct {
+	Ports []networkingv1.NetworkPolicyPort
+	Peers []networkingv1.NetworkPolicyPeer
 }
 
-func rulesOf(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) (all []rule) {
+// RulesOf returns the rules of a policy for a direction.
+func RulesOf(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) (all []Rule) {
 	if direction == networkingv1.PolicyTypeEgress {
 		for _, r := range p.Spec.Egress {
-			all = append(all, rule{r.Ports, r.To})
+			all = append(all, Rule{r.Ports, r.To})
 		}
 		return all
 	}
 	for _, r := range p.Spec.Ingress {
-		all = append(all, rule{r.Ports, r.From})
+		all = append(all, Rule{r.Ports, r.From})
 	}
 	return all
 }

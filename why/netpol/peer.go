@@ -13,15 +13,15 @@ import (
 
 // admits evaluates a rule of a policy in a namespace. The miss says what keeps it from admitting the connection, of
 // the peer that comes nearest.
-func (r rule) admits(namespace string, c Connection, peer End) (Outcome, Miss) {
-	port := portOf(r.ports, c)
-	if len(r.peers) == 0 {
+func (r Rule) admits(namespace string, c Connection, peer End) (Outcome, Miss) {
+	port := portOf(r.Ports, c)
+	if len(r.Peers) == 0 {
 		return port, Miss{Port: port == Denied}
 	}
 	outcome, nearest := Denied, Miss{}
-	for i := range r.peers {
-		admits, miss := peerOf(&r.peers[i], namespace, peer)
-		miss.Peer, miss.Unsure = &r.peers[i], admits == Undecided
+	for i := range r.Peers {
+		admits, miss := peerOf(&r.Peers[i], namespace, peer)
+		miss.Peer, miss.Unsure = &r.Peers[i], admits == Undecided
 		if i == 0 || miss.distance() < nearest.distance() {
 			nearest = miss
 		}
