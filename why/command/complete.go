@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -81,11 +82,6 @@ func (o *options) completeFlags(cmd *cobra.Command) {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		var names []string
-		for name := range raw.Contexts {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		return starting(names, begun), cobra.ShellCompDirectiveNoFileComp
+		return starting(slices.Sorted(maps.Keys(raw.Contexts)), begun), cobra.ShellCompDirectiveNoFileComp
 	})
 }

@@ -15,14 +15,9 @@ import (
 	"whylet.dev/whylet/why/ask"
 )
 
-// historian is who can give the facts behind an answer.
-type historian interface {
-	Behind(ctx context.Context, a answer.Answer) ([]ask.Part, error)
-}
-
 // page writes or serves the answer about one thing as a page.
 func (o *options) page(ctx context.Context, from ask.Asker, targets []ask.Target) error {
-	h, ok := from.(historian)
+	h, ok := from.(ask.Historian)
 	if !ok || len(targets) != 1 {
 		return exit.UsageError("-o html and --web show one thing; name it as KIND/NAME")
 	}
@@ -49,7 +44,7 @@ func (o *options) page(ctx context.Context, from ask.Asker, targets []ask.Target
 
 // document asks, and fetches the facts behind the answer. Facts that cannot be had leave
 // a page with less on it; the answer stands. It says whether all has a cause, too.
-func (o *options) document(ctx context.Context, from ask.Asker, h historian, t ask.Target) (d timeline.Document, explained bool, err error) {
+func (o *options) document(ctx context.Context, from ask.Asker, h ask.Historian, t ask.Target) (d timeline.Document, explained bool, err error) {
 	answers, err := from.About(ctx, t)
 	if len(answers) == 0 {
 		return d, false, err

@@ -33,18 +33,13 @@ func (o *options) asker(settings ask.Options, everywhere bool) (ask.Asker, error
 	}
 	settings.Known = &ask.Known{Own: own, ConfigMaps: true, Warn: o.warnOf}
 	switch {
-	case o.dump != "":
+	case o.dump != "" || o.history != "":
 		c, err := o.kept()
-		if err != nil {
-			return nil, err
-		}
-		return o.ofCase(c, settings, everywhere)
-	case o.history != "":
-		if c, err := o.kept(); !errors.Is(err, record.ErrNotRecord) || errors.Is(err, record.ErrNotWhole) {
-			if err != nil {
-				return nil, err
-			}
+		if err == nil {
 			return o.ofCase(c, settings, everywhere)
+		}
+		if o.dump != "" || !errors.Is(err, record.ErrNotRecord) || errors.Is(err, record.ErrNotWhole) {
+			return nil, err
 		}
 		f, err := (journal.Bounds{Bytes: o.most << 20}).OpenFile(o.history)
 		if err != nil && !errors.Is(err, journal.ErrCutShort) {

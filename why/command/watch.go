@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -94,17 +95,12 @@ func (c changed) since(before map[string]change, whole bool) (news []change) {
 		}
 		before[key] = now
 	}
-	var over []string
-	for key, was := range before {
-		if _, there := c.all[key]; !there && whole {
-			over = append(over, key)
-			delete(before, key)
-			before[key] = change{answer: was.answer, symptom: was.symptom, verdict: was.verdict, over: true}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		was := before[key]
+		if _, there := c.all[key]; there || !whole {
+			continue
 		}
-	}
-	slices.Sort(over)
-	for _, key := range over {
-		if was := before[key]; was.symptom.Kind != answer.Healthy {
+		if was.over = true; was.symptom.Kind != answer.Healthy {
 			news = append(news, was)
 		}
 		delete(before, key)

@@ -10,15 +10,9 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/ask"
 	"whylet.dev/whylet/why/serve"
 )
-
-// historian is who has the facts behind an answer.
-type historian interface {
-	Behind(ctx context.Context, a answer.Answer) ([]ask.Part, error)
-}
 
 // mostFacts is how many facts one call gives: a model reads no more, and can ask on.
 const mostFacts = 200
@@ -29,7 +23,7 @@ func (t tools) behind(ctx context.Context, in subject) ([]fact.Fact, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, ok := from.(historian)
+	h, ok := from.(ask.Historian)
 	if !ok || target.Kind != "pod" && target.Kind != "node" {
 		return nil, errors.New("facts are of a pod or of a node")
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,11 +64,7 @@ type subject struct {
 
 // ask finds who is asked, and what about.
 func (t tools) ask(in subject) (ask.Asker, ask.Target, error) {
-	kind := in.Kind
-	if kind == "" {
-		kind = "pod"
-	}
-	targets, err := ask.ParseTargets([]string{kind + "/" + in.Name}, false)
+	targets, err := ask.ParseTargets([]string{cmp.Or(in.Kind, "pod") + "/" + in.Name}, false)
 	if err != nil {
 		return nil, ask.Target{}, err
 	}
@@ -113,23 +110,15 @@ func (t tools) unhealthy(ctx context.Context, in scope) (string, any, error) {
 	all, err := from.All(ctx)
 	var ill []answer.Answer
 	for _, a := range all {
-		if !well(a) {
+		for range a.Ill() {
 			ill = append(ill, a)
+			break
 		}
 	}
 	if err != nil && len(all) == 0 {
 		return "", nil, err
 	}
 	return answer.Overview(all, answer.Style{}), serve.NewList(ill), err
-}
-
-func well(a answer.Answer) bool {
-	for i, v := range a.Verdicts {
-		if !answer.WellOrDone(a.Symptoms[i], v) {
-			return false
-		}
-	}
-	return true
 }
 
 type changes struct {
