@@ -42,47 +42,37 @@
 // One pod's facts, ordered by container and run, and what they say by themselves: package
 // why/history. Here:
 //
-//	symptoms.go  what needs an explanation
+//	symptoms.go  what needs an explanation; an end of which little was seen, by like ends before it
 //	explain.go   Explain: a history that is asked about; symptoms to verdicts
 //	each.go      facts with their bodies, one by one
 //	finding.go   what a rule says, to which it yields, and how the judge chooses
 //	rules.go     the rules by name, and to which each yields
 //	sight.go     which attempts were seen
-//	order.go     whether an end was ordered, as far as that is known
+//	order.go     whether an end was ordered, and who decided, as far as that is known
 //	from_api.go  what stands for sight of the node where only the API server was asked
-//	beside.go    who decided, where that is not the node that is asked
-//	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go,
-//	             rule_cpu_time.go, rule_heap.go, rule_dependency.go; rule_as_before.go, by like
-//	             ends before it; rule_meaning.go, what well-known
-//	             last words stand for, by [whylet.dev/whylet/knowledge]; advice.go carries out its steps
-//	probing.go   why a probe fails, and probing_mode.go, in which way; rule_probe*.go and
-//	             rule_mesh.go, one file a family
-//	probing_told.go    how a probe and its attempts are worded
-//	rule_probe_log.go  why a probe fails, by what the container says in its log
-//	rule_probe_awaits.go  why a probe fails, by whose answer is waited for
-//	rule_probe_filter.go  why a probe fails, by what the grep at the end of its command kept back
-//	rule_probe_full.go  why a probe fails, by the limits of who should answer
-//	rule_probe_speaks.go  why a probe fails, by what else is spoken there
-//	rule_probe_relay.go  whose answer it is that a probe gets, by its page
-//	start.go     why a container or a pod does not start, by rule_start.go, and rule_image.go
-//	             where it is for want of an image; start_init.go, what the others wait for;
-//	             start_mount.go, what cannot be mounted into it
+//	exit.go      why a run ended; rule_exit.go, by itself; rule_killed.go, by a signal to it or a child;
+//	             rule_oom.go; rule_room.go, for want of room; rule_dependency.go; rule_meaning.go, what
+//	             well-known last words stand for, by [whylet.dev/whylet/knowledge]; advice.go carries out
+//	             its steps
+//	probing.go   why a probe fails, and probing_mode.go, in which way; probing_told.go words it and its
+//	             attempts; rule_probe*.go and rule_mesh.go, one file a family
+//	rule_probe_where.go   why a probe fails, by where it asks, and whose answer it gets
+//	rule_probe_log.go     by what the container says in its log
+//	rule_probe_awaits.go  by whose answer is waited for
+//	rule_probe_speaks.go  by what else is spoken there
+//	start.go     why a container or a pod does not start, or what cannot be mounted into it, by
+//	             rule_start.go; start_init.go, what the others wait for
 //	degraded.go  Ready pods that fail, by their logs and connections
-//	pod.go       deletion and completion; ready.go, readiness; evicted.go, what the node ran
-//	             short of
-//	rule_deleted.go, rule_requested.go, rule_controller.go  who wanted a pod gone
-//	rule_resize.go  why new resources of a running pod have no effect
+//	pod.go       the pod itself: completion, refusal, a shutdown, new resources without effect; ready.go,
+//	             readiness; evicted.go, what the node ran short of; rule_deleted.go, who wanted it gone
 //	reaches.go   which places a pod asks for something, for who follows it there
-//	listening.go what a pod listens on; listener_ended.go, one that nobody probes and that does no more
-//	node.go      when a node was away, and why; node_pod.go, what that was for its pods
+//	listening.go what a pod listens on, and what does no more that nobody probes
+//	node.go      when a node was away, why, and what that was for its pods
 //	log_end.go   the end of a log, of which the last lines are chosen anew
 //	links.go     facts as links of a chain, in words
-//	fixes.go     what to do
-//	advised.go   what to do by what a container itself says
+//	fixes.go     what to do, by what a container itself says, too
 //	named_setting.go  where the spec gives a program what its words name
-//	given.go     what the pod gives a container, laid beside the words that are about it
-//	missing_module.go  what to do about a module or a database that is not there
-//	configured.go what configures a container, where nobody knows more
+//	given.go     what the pod gives a container and configures it with, laid beside the words that are about it
 //	named_file.go  where a file comes from that words name, and what to do there
 //	settings.go  what a spec says of heaps, volumes in memory, modes and shells
 //	words.go     processes and signals in words

@@ -93,3 +93,18 @@ func (p *probing) inOneRow() {
 		}
 	}
 }
+
+// worked says whether this probe ever succeeded: in this run, or in an earlier one.
+func (p *probing) worked() bool {
+	b, _ := p.counted()
+	return len(p.ever) > 0 || b.Successes > 0 || p.told() && p.wasReady()
+}
+
+// succeededTimes counts attempts, folded ones too.
+func succeededTimes(facts []*fact.Fact) int64 {
+	var n int64
+	for _, f := range facts {
+		n += max(1, fact.Of[fact.Probed](f).Count)
+	}
+	return n
+}

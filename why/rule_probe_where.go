@@ -1,0 +1,260 @@
+package why
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/logline"
+	"whylet.dev/whylet/shell"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+)
+
+// probeOtherHost: the probe's host field sends it away from the pod, so what fails
+// is not the container's doing (kubelet, prober.go: the host is the pod's IP only
+// where the field is empty).
+func probeOtherHost(p *probing) *finding {
+	host := askedBy(p.spec).host
+	own := loopback(host)
+	if !p.asksAnother() {
+		return nil
+	}
+	f := p.finds(answer.DependencyDown, certain).
+		says("The %s probe does not ask container %s: its host is %s, and what fails is there: %s.", kindWord(p.kind), p.run.Container, host, strings.TrimSuffix(p.how(), ".")).
+		fix(p.h.specFix("leave the probe's host out, so that the pod itself is asked"))
+	if own && !p.worked() {
+		f.cause = answer.ProbeWrongPort
+		f.text = fmt.Sprintf("The %s probe does not ask container %s: its host is %s, which is the node's own and not the pod's: %s.", kindWord(p.kind), p.run.Container, host, strings.TrimSuffix(p.how(), "."))
+	}
+	return f
+}
+
+// probeRedirected: the application wants HTTPS, and says where. Kubelet follows a
+// redirect on the probe's own host (pkg/probe/http/http.go), to whatever port it names.
+func probeRedirected(p *probing) *finding {
+	ev := p.last.Evidence
+	if ev == nil || p.worked() || p.mode == answered || !strings.HasPrefix(ev.Target, "http://") || !strings.HasPrefix(ev.Redirected, "https://") {
+		return nil
+	}
+	return p.finds(answer.ProbeWrongScheme, certain).
+		says("The application answers %s with a redirect to HTTPS, which the node follows, and there it fails: %s.", p.what(), strings.TrimSuffix(p.how(), ".")).
+		fix(p.h.specFix("have the probe ask by HTTPS, on the port where the application speaks it, or for a path that is not redirected"), p.h.inside("see the redirect", p.run.Container, shell.Linef("wget -S -O- %s", prose.Brief(ev.Target, 80))))
+}
+
+// ownPort fits a port of loopback, as a command asks it.
+var ownPort = regexp.MustCompile(`(?:\blocalhost|\b127(?:\.\d{1,3}){3}|\[::1\])(?::|[ ,]+(?:-p |--?port[= ])?)(\d{1,5})\b`)
+
+// asksOwnPort is the only port of loopback that a probe's command, or what it puts out, has.
+func (p *probing) asksOwnPort() (port string, ok bool) {
+	for _, text := range []string{p.last.Evidence.Output, strings.Join(p.argv(), " ")} {
+		for _, m := range ownPort.FindAllStringSubmatch(text, -1) {
+			if n, err := strconv.Atoi(m[1]); err != nil || n == 0 || n > 65535 || port != "" && port != m[1] {
+				return "", false
+			}
+			port = m[1]
+		}
+	}
+	return port, port != ""
+}
+
+// probeCommandElsewhere: the command asks the container itself, at a port that it does not have.
+func probeCommandElsewhere(p *probing) *finding {
+	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !knowledge.Any(p.last.Evidence.Output, knowledge.ConnectionRefused, knowledge.NoResponse) {
+		return nil
+	}
+	looked, look, seen := p.look()
+	if port := p.asksAddress(); seen && port != "" {
+		return p.onlyLoopback(looked, look, port)
+	}
+	port, ok := p.asksOwnPort()
+	if !seen || !ok {
+		return nil
+	}
+	mine := p.mine(look.Listeners)
+	if len(mine) == 0 || len(listenersAt(look.Listeners, port)) > 0 {
+		return nil
+	}
+	f := p.finds(answer.AppListensElse, strong, looked).
+		says("The command of %s asks port %s of the container itself, where it does not listen and nobody else of the pod does: %s%s. It listens on %s.",
+			p.what(), port, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output), listening(mine)).
+		fix(p.h.specFix(fmt.Sprintf("have the command in %sProbe.exec.command ask where container %s listens (port %s), or have the container listen on port %s, too",
+			kindWord(p.kind), p.run.Container, strings.Join(portsOf(mine), " or "), port)))
+	if n, err := strconv.Atoi(port); err == nil {
+		p.enablePlugin(f, n, mine)
+	}
+	return f
+}
+
+// asksAddress is the port of the pod's own address that a command says it did not reach; "" for none.
+func (p *probing) asksAddress() string {
+	status, _ := p.h.Status(p.h.Policy)
+	for _, word := range strings.FieldsFunc(p.last.Evidence.Output, func(r rune) bool { return strings.ContainsRune(" \t\n,;()[]'\"", r) }) {
+		if host, port, ok := splitAddress(strings.TrimRight(word, ":.")); ok && host != "" && host == status.PodIP {
+			return port
+		}
+	}
+	return ""
+}
+
+// onlyLoopback: the command asks the pod's address, and the container takes connections over loopback alone.
+func (p *probing) onlyLoopback(looked *fact.Fact, look fact.Looked, port string) *finding {
+	there := listenersAt(p.mine(look.Listeners), port)
+	if len(there) == 0 || slices.ContainsFunc(there, func(l fact.Listener) bool { return !loopback(hostIn(l.Address)) }) {
+		return nil
+	}
+	return p.finds(answer.AppListensElse, strong, looked).
+		says("Container %s listens on port %s only on loopback (%s), and the command of %s asks at the pod's address, where others ask, too: %s%s.",
+			p.run.Container, port, listening(there), p.what(), commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)).
+		fix(p.listenFix(there[0]))
+}
+
+// listenFix is what to do where a server listens on loopback alone.
+func (p *probing) listenFix(l fact.Listener) answer.Fix {
+	how := "the application listen on all addresses (0.0.0.0 or ::)"
+	if option := listenOptions[l.Command]; option != "" {
+		how = "it listen on all addresses: " + option
+	}
+	return p.h.specFix("have " + how + p.h.ofItsConfiguration(p.run.Container))
+}
+
+// listenOptions are the settings of servers that listen on loopback alone where nothing else is set.
+var listenOptions = map[string]string{
+	"postgres": "listen_addresses = '*'", "redis-server": "bind * -::* (or protected-mode no)", "mariadbd": "bind-address = 0.0.0.0", "mysqld": "bind-address = 0.0.0.0",
+	"mosquitto": "a listener with a port of its own (listener 1883)",
+}
+
+// probeSidecarAnswered: the failure was another container's answer.
+func probeSidecarAnswered(p *probing) *finding {
+	if p.mode != answered {
+		return nil
+	}
+	ev := p.last.Evidence
+	proxy, how := p.otherListener()
+	if proxy == "" && strings.Contains(strings.ToLower(ev.Header["Server"]), "envoy") {
+		proxy, how = "a sidecar (envoy)", "its Server header says so"
+	}
+	if ev.Header[linkerdSays] != "" {
+		proxy, how = "Linkerd's proxy", fmt.Sprintf("its header %s says so: %s", strings.ToLower(linkerdSays), prose.Brief(ev.Header[linkerdSays], 100))
+	}
+	if p.h.FromAPI && ev.Header == nil {
+		return nil // kubelet does not tell who answered
+	}
+	if proxy == "" || !p.h.isSidecar(strings.TrimPrefix(proxy, "container ")) && p.complainsNow() {
+		return nil
+	}
+	f := p.finds(answer.MeshSidecarAnswered, strong).
+		says("The answer %d was not the application's: %s answers on port %d (%s), in place of container %s.", ev.Status, proxy, p.port(), how, p.run.Container).
+		fix(p.h.logsFix(p.run))
+	if name := strings.TrimPrefix(proxy, "container "); name != proxy { // it is the one that says no
+		f.fixes = []answer.Fix{p.h.inspect("read what container "+name+" says", p.h.kubectl("logs %s -c %s --tail=20", p.h.Pod.Name, name))}
+	}
+	if len(p.of.Ports) > 0 {
+		f.first(p.h.inside("ask the application itself", p.run.Container, shell.Linef("wget -S -O- http://127.0.0.1:%d/", p.of.Ports[0].ContainerPort)))
+	}
+	at, look, ok := p.look()
+	if ok && p.appSilent(look) {
+		f.cause, f.weight = answer.AppNotListening, certain
+		f.notes = []answer.Note{{Cause: answer.MeshSidecarAnswered, Text: fmt.Sprintf("the %d is the answer of %s, which could not reach it", ev.Status, proxy), Facts: idsOf(f.chain)}}
+		f.text = fmt.Sprintf("Container %s does not listen on any port that it declares; %s answered its %s probe with %d in its place.", p.run.Container, proxy, kindWord(p.kind), ev.Status)
+	}
+	if ok {
+		f.chain = append(f.chain, link(at))
+	}
+	return f
+}
+
+// otherListener names the other container that serves the probed port, and how
+// that is known.
+func (p *probing) otherListener() (container, how string) {
+	if _, look, ok := p.look(); ok {
+		for _, l := range p.here(look) {
+			switch owner := p.h.Owner(l.PID); {
+			case owner == p.run.Container:
+				return "", ""
+			case owner != "":
+				return "container " + owner, "its process listens there"
+			case l.Other:
+				return "another container of the pod", "its process " + prose.Brief(l.Command, 20) + " listens there"
+			}
+		}
+	}
+	if p.asksAnother() || p.h.Object == nil || p.of.Name == "" || declares(p.of, p.port()) {
+		return "", ""
+	}
+	for i := range p.h.Object.Spec.Containers {
+		c := &p.h.Object.Spec.Containers[i]
+		if c.Name != p.run.Container && declares(c, p.port()) {
+			return "container " + c.Name, "it declares that port"
+		}
+	}
+	return "", ""
+}
+
+// appSilent says whether the look shows that the container declares ports, and
+// nothing listens on any of them.
+func (p *probing) appSilent(look fact.Looked) bool {
+	return len(p.of.Ports) > 0 &&
+		!slices.ContainsFunc(p.of.Ports, func(c v1.ContainerPort) bool {
+			return len(listenersAt(look.Listeners, fmt.Sprint(c.ContainerPort))) > 0
+		})
+}
+
+// programs are by which names the processes of servers run that sign their pages.
+var programs = map[string][]string{"nginx": {"nginx", "openresty"}, "openresty": {"nginx", "openresty"}, "apache": {"apache", "httpd"}}
+
+// signed is the server that signs the page of an error with which the attempts were answered,
+// and whether the answer's Server header names another.
+func (p *probing) signed() (by, signer string, other bool) {
+	ev := p.last.Evidence
+	if p.mode != answered || ev == nil {
+		return "", "", false
+	}
+	by = logline.SignedBy(ev.Output)
+	signer, _, _ = strings.Cut(strings.ToLower(by), "/")
+	server := strings.ToLower(ev.Header["Server"])
+	return by, signer, by != "" && server != "" && !strings.HasPrefix(server, signer)
+}
+
+// relayed is the server that signs such a page, where it is none of the pod's: by the Server
+// header or by who listens on the port. Empty where it may be the pod's own.
+func (p *probing) relayed() string {
+	by, signer, other := p.signed()
+	if by == "" || p.mesh.Mesh != "" {
+		return ""
+	}
+	runs := func(l fact.Listener) bool {
+		return slices.ContainsFunc(programs[signer], func(name string) bool { return strings.Contains(strings.ToLower(l.Command), name) })
+	}
+	_, look, seen := p.look()
+	if !seen || slices.ContainsFunc(look.Listeners, runs) {
+		return ""
+	}
+	here := p.here(look)
+	if other || programs[signer] != nil && len(here) > 0 && !slices.ContainsFunc(here, func(l fact.Listener) bool { return l.Command == "" }) {
+		return by
+	}
+	return ""
+}
+
+// asksTLS says whether the answer is that HTTPS is wanted, and nothing shows that it may be
+// another's: another answer in this run, or a page that another server signs.
+func (p *probing) asksTLS() bool {
+	_, _, other := p.signed()
+	return p.last.Evidence.Status == 400 && knowledge.WantsHTTPS.In(p.last.Evidence.Output) && !other && p.relayed() == "" && !p.answeredOtherwise()
+}
+
+// answeredOtherwise says whether the run's port has answered in this way of asking, and not
+// that another is wanted.
+func (p *probing) answeredOtherwise() bool {
+	return slices.ContainsFunc(p.run.Probes, func(f *fact.Fact) bool {
+		b := fact.Of[fact.Probed](f)
+		return b.Probe == p.kind && b.Evidence != nil && b.Evidence.Status != 0 && !(b.Evidence.Status == 400 && knowledge.WantsHTTPS.In(b.Evidence.Output))
+	})
+}
