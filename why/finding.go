@@ -117,6 +117,25 @@ func either[C any](judges ...func(C) *finding) func(C) *finding {
 	}
 }
 
+// inMode keeps a judge to probes that failed in one of some ways, neverWell to those that never succeeded.
+func inMode(judge func(*probing) *finding, modes ...mode) func(*probing) *finding {
+	return func(p *probing) *finding {
+		if !slices.Contains(modes, p.mode) {
+			return nil
+		}
+		return judge(p)
+	}
+}
+
+func neverWell(judge func(*probing) *finding) func(*probing) *finding {
+	return func(p *probing) *finding {
+		if p.worked() {
+			return nil
+		}
+		return judge(p)
+	}
+}
+
 // hearing is one case before the rules: each is judged at most once, whoever asks.
 type hearing[C any] struct {
 	book  *rulebook[C]

@@ -178,9 +178,6 @@ func takenFrom(c *v1.Container, variable string) (object, name string, ok bool) 
 
 // configThenNo: the application says no since a change.
 func configThenNo(p *probing) *finding {
-	if p.mode != answered && p.mode != exitCode && p.mode != notServing {
-		return nil
-	}
 	var good time.Time
 	switch {
 	case len(p.before) > 0:

@@ -189,9 +189,6 @@ func (h *inquiry) meshCheck() answer.Fix {
 
 // probeNoSidecar: the sidecar through which the probe goes gives no answer.
 func probeNoSidecar(p *probing) *finding {
-	if p.mode != noSidecar {
-		return nil
-	}
 	name := mesh.SidecarOf(p.mesh.Mesh)
 	if get := p.mesh.Current.HTTPGet; get != nil && get.Port.IntVal == mesh.HealthcheckPort && p.h.Spec(mesh.HealthcheckName) != nil {
 		name = mesh.HealthcheckName

@@ -24,9 +24,6 @@ import (
 
 // probeCommandLacks: the command runs, and what it runs is not there.
 func probeCommandLacks(p *probing) *finding {
-	if p.mode != exitCode || p.worked() || p.last.Evidence == nil {
-		return nil
-	}
 	name := knowledge.NoCommand.Slots(p.last.Evidence.Output)["program"]
 	if name == "" {
 		return nil
@@ -46,9 +43,6 @@ func probeCommandLacks(p *probing) *finding {
 // probeCommandFails: the command runs, and ends for an error of its own, of which the
 // application knows nothing.
 func probeCommandFails(p *probing) *finding {
-	if p.mode != exitCode || p.worked() || p.last.Evidence == nil {
-		return nil
-	}
 	output := p.last.Evidence.Output
 	if said := strings.TrimSpace(output); strings.HasPrefix(said, "exec /") && knowledge.Any(said, knowledge.NoFile, knowledge.ExecFormat) {
 		return p.notRunnable(said)
@@ -79,9 +73,6 @@ var shellVariable = regexp.MustCompile(`\$\{?[A-Za-z_][A-Za-z0-9_]*\}?`)
 
 // probeCommandVariable: nobody puts a variable's value into a command that runs without a shell.
 func probeCommandVariable(p *probing) *finding {
-	if p.mode != exitCode || p.worked() || p.last.Evidence == nil {
-		return nil
-	}
 	name := ""
 	for _, arg := range p.argv() {
 		if program := path.Base(arg); slices.Contains(shells, program) || slices.Contains(readsDollars, program) {
@@ -118,9 +109,6 @@ func (h *inquiry) withoutFixes(c *v1.Container, output string) (all []answer.Fix
 
 // probeImpossible: the attempt itself cannot be made.
 func probeImpossible(p *probing) *finding {
-	if p.mode != impossible {
-		return nil
-	}
 	ev := p.last.Evidence
 	f := &finding{cause: answer.ProbeCommandFailed, weight: certain, certainty: answer.Inferred, chain: p.chain()}
 	if ev != nil && ev.Handler == fact.Exec {
@@ -191,9 +179,6 @@ func lastClause(message string, ev *fact.Evidence) string {
 
 // probeCommandLate: the exec probe's own command does not end in time.
 func probeCommandLate(p *probing) *finding {
-	if p.mode != commandLate {
-		return nil
-	}
 	came, silent := p.again()
 	if came != nil || p.endsElsewhen() != nil {
 		return nil // it ends well, only later
@@ -336,7 +321,7 @@ func (p *probing) failsBehind() bool {
 
 // probeUnknownService: the health service answers, and does not know the name.
 func probeUnknownService(p *probing) *finding {
-	if p.mode != notServing || p.worked() || !knowledge.ServiceNotKnown.In(p.last.Message) {
+	if p.worked() || !knowledge.ServiceNotKnown.In(p.last.Message) {
 		return nil
 	}
 	return p.finds(answer.ProbeWrongPath, fair).

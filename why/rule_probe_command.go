@@ -21,7 +21,7 @@ import (
 
 // probeCommandNoLogin: the client that a probe runs gives its own server no password.
 func probeCommandNoLogin(p *probing) *finding {
-	if p.mode != exitCode || p.last.Evidence == nil || p.h.askedBy(p.last.Evidence.Target) != "" {
+	if p.h.askedBy(p.last.Evidence.Target) != "" {
 		return nil
 	}
 	switch output := p.last.Evidence.Output; {
@@ -56,9 +56,6 @@ var passwordVariable = regexp.MustCompile(`(?:PASSWORD|PASSWD|_PASS|AUTH)$`)
 
 // probeCommandItself: what the command asks is well, or was not asked.
 func probeCommandItself(p *probing) *finding {
-	if p.mode != exitCode || p.worked() || p.last.Evidence == nil {
-		return nil
-	}
 	output := p.last.Evidence.Output
 	at, complaint := p.complaint()
 	f := p.finds(answer.ProbeCommandFailed, strong)
@@ -116,7 +113,7 @@ func probeCommandItself(p *probing) *finding {
 // probeCommandOutlives: what the command starts lives on when the command is ended for its timeout, and fills the memory.
 func probeCommandOutlives(p *probing) *finding {
 	left := p.h.leftBehind(p.run)
-	if left.kill == nil || left.kind != p.kind || p.mode != commandLate && p.mode != exitCode {
+	if left.kill == nil || left.kind != p.kind {
 		return nil
 	}
 	return &finding{
@@ -288,7 +285,7 @@ var byHTTP = regexp.MustCompile(`\b(?:curl|wget|http|https|httpie)\b|https?://`)
 
 // probeCommandFilter: what it asks is well, for all that it says.
 func probeCommandFilter(p *probing) *finding {
-	if p.mode != exitCode || p.worked() || byHTTP.MatchString(p.command()) {
+	if byHTTP.MatchString(p.command()) {
 		return nil
 	}
 	if p.through == nil {
@@ -316,7 +313,7 @@ var ofTrouble = regexp.MustCompile(`(?i)\b(?:fail\w*|err\w*|not?|none|nothing|ne
 
 // filtersAnother: the command greps for what does not come, and what came in its place tells of no trouble.
 func (p *probing) filtersAnother() *finding {
-	if p.last.Evidence == nil || p.argv() == nil {
+	if p.argv() == nil {
 		return nil
 	}
 	m := greps.FindStringSubmatch(strings.Join(p.argv(), " "))

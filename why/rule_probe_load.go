@@ -61,9 +61,6 @@ func (p *probing) hasServed() bool {
 
 // probeAnswersLate: answers do come, after the timeout.
 func probeAnswersLate(p *probing) *finding {
-	if !p.late() {
-		return nil
-	}
 	late := p.last.Evidence != nil && p.last.Evidence.FirstByte > p.timeout()
 	slow, quick := p.slowSuccesses()
 	if came, silent := p.again(); !late && (silent != nil && came == nil || !p.slowLately()) {

@@ -13,9 +13,6 @@ import (
 // probeTableFull: the node could keep track of no more connections, and dropped the
 // packets of new ones.
 func probeTableFull(p *probing) *finding {
-	if p.mode != unreachable {
-		return nil
-	}
 	for _, at := range slices.Backward(fact.All[fact.PacketsDropped](p.h.Node)) {
 		if at.When().Before(p.from.Add(-p.period())) || at.When().After(p.until.Add(p.period())) {
 			continue
@@ -29,9 +26,6 @@ func probeTableFull(p *probing) *finding {
 
 // probeBlocked: packets are dropped or rejected on the way.
 func probeBlocked(p *probing) *finding {
-	if p.mode != unreachable && p.mode != refused || p.last.Evidence == nil {
-		return nil
-	}
 	f := p.finds(answer.NetworkBlocked, weak).says("Nothing comes back from port %d of the pod: %s.", p.port(), p.how())
 	f.fixes = []answer.Fix{
 		p.h.inspect("see which rules drop it", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'"),

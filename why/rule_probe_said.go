@@ -275,9 +275,6 @@ func (p *probing) sinceWhen() string {
 
 // probeBrokeOff: the connection broke off in the middle.
 func probeBrokeOff(p *probing) *finding {
-	if p.mode != broken {
-		return nil
-	}
 	f := p.finds(answer.AppUnhealthy, weak).
 		fix(p.h.probeFixes(p)...).
 		fix(p.h.logsFix(p.run))

@@ -66,7 +66,7 @@ func (p *probing) asksOwnPort() (port string, ok bool) {
 
 // probeCommandElsewhere: the command asks the container itself, at a port that it does not have.
 func probeCommandElsewhere(p *probing) *finding {
-	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !knowledge.Any(p.last.Evidence.Output, knowledge.ConnectionRefused, knowledge.NoResponse) {
+	if p.worked() || !knowledge.Any(p.last.Evidence.Output, knowledge.ConnectionRefused, knowledge.NoResponse) {
 		return nil
 	}
 	looked, look, seen := p.look()
@@ -132,9 +132,6 @@ var listenOptions = map[string]string{
 
 // probeSidecarAnswered: the failure was another container's answer.
 func probeSidecarAnswered(p *probing) *finding {
-	if p.mode != answered {
-		return nil
-	}
 	ev := p.last.Evidence
 	proxy, how := p.otherListener()
 	if proxy == "" && strings.Contains(strings.ToLower(ev.Header["Server"]), "envoy") {
