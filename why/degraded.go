@@ -91,7 +91,7 @@ type complainedNow struct {
 func (h *inquiry) complaint(l logOf, g logline.Group) complainedNow {
 	said := l.story.Message(g.Last)
 	c := complainedNow{Group: g, log: l, text: said, another: blames(said), place: words.Place(l.story.Text(g.Last))}
-	if m, ok := h.meaning(said); ok {
+	if m, ok := h.Knowledge.Meaning(said); ok {
 		c.own = slices.ContainsFunc(m.Steps, func(s knowledge.Step) bool { return slices.Contains(ofRights, s.Do) })
 	}
 	return c
@@ -272,7 +272,7 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	}
 	c := answer.Complaint{Container: l.container, Text: said, Another: g.another}
 	f := finding{cause: answer.AppUnhealthy, rule: "log-complains", weight: fair, container: l.container}
-	switch m, known := h.meaning(said); {
+	switch m, known := h.Knowledge.Meaning(said); {
 	case known && m.ID == rbacDenied:
 		f.cause = answer.SecurityRefused
 	case knowledge.NoSpace.In(said) && !g.another:

@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -114,7 +115,7 @@ func (e ending) explain(symptom string) answer.Verdict {
 	if e.h.FromAPI {
 		what = fmt.Sprintf("Container %s ended with exit code %d%s, and no event says that the node ended it.", run.Container, e.exit.ExitCode, e.after())
 	}
-	look := []answer.Fix{e.h.kernelFix()}
+	look := []answer.Fix{kubectl.OnNode("look for the kernel's own record on the node", "dmesg -T | grep -iE 'oom|killed process' | tail")}
 	missing := "The evidence does not tell these apart."
 	if !e.exit.OOMKnown {
 		missing = "Whether the kernel's OOM killer took a process of it could not be seen (the container's cgroup was gone, or the kernel log not readable)."
@@ -239,19 +240,16 @@ func (e ending) probeKill(symptom string, kill fact.Kill) answer.Verdict {
 	p := newProbing(e.h, e.run, kind, e.run.Kill.Because)
 	v := p.explain(symptom)
 	v.Chain = inOrder(append(v.Chain, links(e.run.Kill, e.run.Exit)...))
-	then := fmt.Sprintf("So its %s probe failed%s, and the node ended the container", kindWord(kind), inARow(len(p.failed)))
+	row := ""
+	if n := len(p.failed); n > 1 {
+		row = " " + prose.Times(n) + " in a row"
+	}
+	then := fmt.Sprintf("So its %s probe failed%s, and the node ended the container", kindWord(kind), row)
 	if e.exit.ExitCode != 0 {
 		then += fmt.Sprintf(" (exit code %d)", e.exit.ExitCode)
 	}
 	v.SayThen(then + ".")
 	return v
-}
-
-func inARow(n int) string {
-	if n < 2 {
-		return ""
-	}
-	return " " + prose.Times(n) + " in a row"
 }
 
 // hookKill explains a kill by the postStart hook that failed.

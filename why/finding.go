@@ -177,12 +177,6 @@ func (f *finding) possibly() *finding {
 	return f
 }
 
-// rivals says whether a finding stands against another: it has another cause, and is, or
-// for want of sight may be, supported as well.
-func (f *finding) rivals(best finding) bool {
-	return f.cause != best.cause && max(f.weight, f.was) >= best.weight
-}
-
 // judge lets all rules speak that need not yield, and takes the best supported finding;
 // the others come back too. It returns nil when none is supported at least fairly, or
 // when two causes are supported equally well: the evidence cannot tell.
@@ -199,7 +193,8 @@ func (h *hearing[C]) judge() (best *finding, rest []finding) {
 	if len(all) == 0 || all[0].weight < fair {
 		return nil, all
 	}
-	if slices.ContainsFunc(all[1:], func(f finding) bool { return f.rivals(all[0]) }) {
+	// It has a rival: of another cause, and supported as well, or would be for want of sight.
+	if slices.ContainsFunc(all[1:], func(f finding) bool { return f.cause != all[0].cause && max(f.weight, f.was) >= all[0].weight }) {
 		return nil, all
 	}
 	return &all[0], all[1:]

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -164,21 +165,8 @@ func (h *inquiry) logsFix(run *history.Run) answer.Fix {
 	return h.inspect("read its log", logs(lastLines)).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs(moreLines)})
 }
 
-// runByHand starts a copy of the pod in which a shell stands in the place of a container's command.
-func (h *inquiry) runByHand(container string) answer.Fix {
-	return answer.Fix{
-		Text:    "start its command by hand in a copy of the pod, to see what it says; delete the copy afterwards",
-		Command: h.kubectl("debug %s -it --copy-to=%s-by-hand --container=%s -- sh", h.Pod.Name, h.Pod.Name, container), Risk: answer.Safe,
-	}
-}
-
 func (h *inquiry) describeFix() answer.Fix {
 	return h.inspect("see what Kubernetes shows", h.kubectl("describe pod %s", h.Pod.Name))
-}
-
-// kernelFix looks for the kernel's own record of an OOM kill.
-func (h *inquiry) kernelFix() answer.Fix {
-	return kubectl.OnNode("look for the kernel's own record on the node", "dmesg -T | grep -iE 'oom|killed process' | tail")
 }
 
 // probeFixes are what can be done about a probe that is too strict.
@@ -253,15 +241,6 @@ func memoryQuantity(bytes int64) string {
 	return resource.NewQuantity(mebibytes<<20, resource.BinarySI).String()
 }
 
-// raiseMemory returns the step that raises a container's memory limit to some bytes, where a command can say so.
-func (h *inquiry) raiseMemory(container string, to int64, text string) answer.Fix {
-	f := h.limitsFix(text)
-	if more := kubectl.SetMemory(h.Pod.Namespace, h.Object, container, memoryQuantity(to)); more != "" {
-		f.Command = more
-	}
-	return f
-}
-
 // memoryFixes weigh raising a limit against finding out what eats it.
 func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	var peak int64
@@ -281,7 +260,9 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	} else if s, allows := roomier(h.spec(run.Container), o.Limit); allows > 0 {
 		first, less = true, fmt.Sprintf("lower %s (%s), which allows more than that limit has beside all else: to %s at most", s.name, s.value, prose.Size(int64(besideHeap*float64(o.Limit))))
 	}
-	fixes := []answer.Fix{h.raiseMemory(run.Container, raised, text), h.specFix(less)}
+	raise := h.limitsFix(text)
+	raise.Command = cmp.Or(kubectl.SetMemory(h.Pod.Namespace, h.Object, run.Container, memoryQuantity(raised)), raise.Command)
+	fixes := []answer.Fix{raise, h.specFix(less)}
 	if first {
 		slices.Reverse(fixes)
 	}

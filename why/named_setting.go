@@ -239,12 +239,9 @@ func settingsOf(c *v1.Container) (all []setting) {
 			add("variable "+e.Name, e.Value)
 		}
 	}
-	for _, of := range []struct {
-		kind  fact.ProbeKind
-		probe *v1.Probe
-	}{{fact.Startup, c.StartupProbe}, {fact.Liveness, c.LivenessProbe}, {fact.Readiness, c.ReadinessProbe}} {
-		if p := of.probe; p != nil && p.Exec != nil {
-			command(fmt.Sprintf("the command of its %s probe", kindWord(of.kind)), p.Exec.Command)
+	for _, kind := range []fact.ProbeKind{fact.Startup, fact.Liveness, fact.Readiness} {
+		if p := fact.ProbeOf(c, kind); p != nil && p.Exec != nil {
+			command(fmt.Sprintf("the command of its %s probe", kindWord(kind)), p.Exec.Command)
 		}
 	}
 	return all

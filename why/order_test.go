@@ -157,7 +157,7 @@ func mayBe(v answer.Verdict, truth answer.Answer, guessed bool) bool {
 		return true
 	}
 	return slices.ContainsFunc(truth.Verdicts, func(true answer.Verdict) bool {
-		if true.Cause == v.Cause || sameFamily(true.Cause, v.Cause) {
+		if true.Cause == v.Cause || slices.Contains(oomCauses, true.Cause) && slices.Contains(oomCauses, v.Cause) {
 			return v.Certainty != answer.Recorded || true.Certainty == answer.Recorded && !(guessed && restsOnEnd(v))
 		}
 		return slices.ContainsFunc(true.Contributing, func(n answer.Note) bool { return n.Cause == v.Cause })

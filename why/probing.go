@@ -77,7 +77,9 @@ func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fa
 			p.before = append(p.before, f)
 		}
 	}
-	p.mesh = p.meshed()
+	if h.Object != nil {
+		p.mesh, _ = mesh.Original(h.Object, run.Container, kind)
+	}
 	p.leaveOutStart()
 	p.mode, p.last = p.commonMode()
 	p.hearOut()

@@ -71,7 +71,7 @@ func modeOf(b fact.Probed) mode {
 	switch {
 	case ev.Handler == fact.Exec:
 		return execMode(b, ev)
-	case ev.Handler == fact.HTTPGet && cutShort(b):
+	case ev.Handler == fact.HTTPGet && words.CutShort(b.Message):
 		return broken // kubelet counts that as an attempt that could not be made
 	case b.Verdict == fact.Unknown:
 		return impossible
@@ -125,9 +125,6 @@ func commandSaid(ev *fact.Evidence) string {
 	}
 	return fmt.Sprintf("exits with %d", *ev.ExitCode)
 }
-
-// cutShort says whether an HTTP answer ended before it was whole.
-func cutShort(b fact.Probed) bool { return words.CutShort(b.Message) }
 
 func execMode(b fact.Probed, ev *fact.Evidence) mode {
 	switch {

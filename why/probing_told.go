@@ -123,7 +123,7 @@ func (p *probing) how() string {
 	case redirects:
 		return "each answer is a redirect to the next place, without an end"
 	case broken:
-		if cutShort(p.last) {
+		if words.CutShort(p.last.Message) {
 			return "the connection breaks off in the middle of the answer"
 		}
 		return "the connection breaks off before an answer"

@@ -109,7 +109,7 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) []trouble {
 		decisive = nil // what failed since keeps it from being ready as well, and the first attempts may only have been early
 	}
 	p := newProbing(h, run, kind, decisive)
-	if !still && !(over != nil && countsAfterwards(began, over, run, p) && !passed(run, began, over)) {
+	if !still && !(over != nil && countsAfterwards(began, over, run, p) && (run.Exit == nil || over.Seen.Sub(began.Seen) >= briefly)) { // or it went by in a run that ended later for another reason
 		return nil
 	}
 	if still && p.mode == exitCode && h.onItsWay(run) {
@@ -171,12 +171,6 @@ func countsAfterwards(began, over *fact.Fact, run *history.Run, p *probing) bool
 // briefly is how long a container may have been unready without a word: as it started, or
 // once the run that it was in has ended, since the end is what matters then.
 const briefly = time.Minute
-
-// passed says whether a time without readiness went by in a run that ended later
-// for another reason.
-func passed(run *history.Run, began, over *fact.Fact) bool {
-	return run.Exit != nil && over.Seen.Sub(began.Seen) < briefly
-}
 
 // explainUnready says why a container that runs is not ready.
 func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer.Verdict {

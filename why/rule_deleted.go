@@ -46,7 +46,10 @@ func deletion(h *inquiry) *finding {
 	case target != nil && target.Reason == "DeletionByTaintManager":
 		f.weight, f.text = certain, "The pod was deleted because its node got a taint with the effect NoExecute that it does not tolerate, or not for longer. The node itself was well: somebody set that taint."
 		f.fixes = []answer.Fix{h.inspect("see the node's taints", "kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints"), h.specFix("give the pod a toleration, if it should stay")}
-		if h.wasAway(at.Seen) {
+		away := func(o Outage) bool {
+			return o.From.Before(at.Seen) && (o.Until.IsZero() || o.Until.After(at.Seen.Add(-missed)))
+		}
+		if slices.ContainsFunc(Outages(h.Node), away) {
 			f.cause, f.text = answer.NodeLost, "The pod was deleted because its node did not report for longer than the pod tolerates: "+prose.Brief(target.Message, kept)
 		}
 	case target != nil:
@@ -115,24 +118,9 @@ func evicted(f *finding, c *v1.PodCondition, deleted time.Time) {
 // follows is how soon the API server deletes a pod that it has marked as evicted.
 const follows = 10 * time.Second
 
-// mayHaveBeenItsController says whether nothing tells who deleted a pod that a controller
-// made: pods that took its place may be on other nodes.
-func (h *inquiry) mayHaveBeenItsController() bool {
-	kind, _ := h.Controller()
-	request, _ := h.Requested()
-	return kind != "" && request == nil && !h.Alone && h.heir() == nil && !h.byOther()
-}
-
 // missed is how long before a deletion its node may have been away to be the reason: the
 // control plane waits 40 s, and the pod's tolerations are for 5 minutes by default.
 const missed = 10 * time.Minute
-
-// wasAway says whether the node was away before a time, or as it was.
-func (h *inquiry) wasAway(at time.Time) bool {
-	return slices.ContainsFunc(Outages(h.Node), func(o Outage) bool {
-		return o.From.Before(at) && (o.Until.IsZero() || o.Until.After(at.Add(-missed)))
-	})
-}
 
 // replacedByRevision: a newer revision of its controller's template took its place.
 func replacedByRevision(h *inquiry) *finding {
@@ -408,12 +396,13 @@ func (h *inquiry) deletedByOwn(by, at *fact.Fact) *finding {
 func (h *inquiry) wantedByOwn(id string, f finding) (v answer.Verdict, ok bool) {
 	may := []finding{f, {cause: answer.ScaledDown, weight: weak}, {cause: answer.RolledOut, weight: weak}}
 	kind, _ := h.Controller()
+	request, _ := h.Requested()
 	switch by := h.byOwn(); {
 	case f.cause != answer.Deleted || f.weight != fair:
 	case by != nil && (kind == "ReplicaSet" || kind == "StatefulSet"):
 		workload, _ := fact.Workload(h.Object)
 		return undecided(id, "", f.text, f.chain, may[1:], "Whether fewer pods were wanted, or those of another revision, the events of its "+workload+" say as long as they are kept.", f.fixes...), true
-	case by == nil && h.mayHaveBeenItsController():
+	case by == nil && request == nil && kind != "" && !h.Alone && h.heir() == nil: // pods that took its place may be on other nodes
 		return undecided(id, "", f.text, f.chain, may,
 			"Whether its controller wanted it gone shows on other nodes and in the controller's events; who deleted it otherwise, in the API server's audit log.", f.fixes...), true
 	}

@@ -147,7 +147,10 @@ func ownExit(e ending) *finding {
 	} else if f.because = []string{"the node did not ask it to."}; e.loggedNothing() {
 		f.because = append(f.because, "It logged nothing in that run, so only the program itself can tell why.")
 		if !e.h.IsInit(e.run.Container) {
-			f.fixes = []answer.Fix{e.h.runByHand(e.run.Container)}
+			f.fixes = []answer.Fix{{
+				Text:    "start its command by hand in a copy of the pod, to see what it says; delete the copy afterwards",
+				Command: e.h.kubectl("debug %s -it --copy-to=%s-by-hand --container=%s -- sh", e.h.Pod.Name, e.h.Pod.Name, e.run.Container), Risk: answer.Safe,
+			}}
 		}
 	}
 	e.h.namedFile(f, e.run.Container, e.inItsWords())

@@ -53,14 +53,11 @@ func (h *inquiry) lostSetting(f *finding, container, said string) bool {
 	return false
 }
 
-// meaning is the message of the knowledge base that explains words best.
-func (h *inquiry) meaning(said string) (knowledge.Hit, bool) { return h.Knowledge.Meaning(said) }
-
 // meant adds the meaning of a container's words to a finding that quotes them, and what to do about it. It changes no
 // cause: the process ended, or says no, because of them by itself.
 func (h *inquiry) meant(f *finding, container, said string) bool {
 	h.throughProxy(f, container, said)
-	m, ok := h.meaning(said)
+	m, ok := h.Knowledge.Meaning(said)
 	if !ok {
 		return false
 	}
@@ -73,7 +70,7 @@ func (h *inquiry) meant(f *finding, container, said string) bool {
 // meant adds the meaning of a process's last words, or else of its code.
 func (e ending) meant(f *finding, said string) {
 	all := e.inItsWords()
-	if m, ok := e.h.meaning(said); !ok || m.ID == knowledge.BadConfig.ID() {
+	if m, ok := e.h.Knowledge.Meaning(said); !ok || m.ID == knowledge.BadConfig.ID() {
 		said = cmp.Or(all, said) // what it said just before has one, or one that says more than a place, maybe
 	}
 	if e.h.meant(f, e.run.Container, said) {

@@ -21,21 +21,12 @@ import (
 // got no answer from it.
 const noSidecar mode = "no sidecar"
 
-// meshed is the probe's place in a mesh. Its Mesh is empty outside of one.
-func (p *probing) meshed() mesh.Probe {
-	if p.h.Object == nil {
-		return mesh.Probe{}
-	}
-	probe, _ := mesh.Original(p.h.Object, p.run.Container, p.kind)
-	return probe
-}
-
 // read gives an attempt as the rules should see it. One that went through a
 // sidecar is told as if the application had been asked itself: at its own port,
 // with what the sidecar reports of it.
 func (p *probing) read(b fact.Probed) (fact.Probed, mode) {
-	if p.mesh.Mesh == mesh.Linkerd && b.By == fact.BySay && gateway(b.Evidence) {
-		return b, unclear
+	if ev := b.Evidence; p.mesh.Mesh == mesh.Linkerd && b.By == fact.BySay && ev != nil && ev.Status >= 502 && ev.Status <= 504 && ev.Header == nil {
+		return b, unclear // it may be the proxy's own, which got none: without its header only that knows
 	}
 	if !p.mesh.Rewritten || b.Evidence == nil || b.Evidence.Handler == fact.Exec {
 		return b, modeOf(b)
@@ -58,12 +49,6 @@ func (p *probing) read(b fact.Probed) (fact.Probed, mode) {
 
 // linkerdSays is the header of an answer of Linkerd's proxy itself.
 const linkerdSays = "L5d-Proxy-Error"
-
-// gateway says whether an answer may be a proxy's, which got none: without its header only
-// the proxy knows.
-func gateway(ev *fact.Evidence) bool {
-	return ev != nil && ev.Status >= 502 && ev.Status <= 504 && ev.Header == nil
-}
 
 // nobodyBehind says whether a look shows that nobody listens on the port that the probe was
 // made for.
@@ -278,12 +263,6 @@ func (p *probing) sidecarReport() (answer.Note, bool) {
 		}, true
 	}
 	return answer.Note{}, false
-}
-
-// sidecarsWord says whether an answer is the sidecar's: the application gave none
-// for as long as the sidecar waited.
-func sidecarsWord(ev *fact.Evidence) bool {
-	return ev != nil && ev.Header[mesh.AnsweredBy] == mesh.Sidecar
 }
 
 // isSidecar says whether a container of the pod is its mesh's sidecar.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/mesh"
 	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
@@ -166,7 +167,7 @@ func (p *probing) again() (came, silent *fact.Fact) {
 		if b.Probe != p.kind || b.Cut || b.Unfiltered || !p.about(f) {
 			continue
 		}
-		if sidecarsWord(b.Evidence) {
+		if ev := b.Evidence; ev != nil && ev.Header[mesh.AnsweredBy] == mesh.Sidecar { // the application gave none
 			if b.Took >= b.Patience*9/10 { // it waited as long as it was asked to
 				silent = cmp.Or(silent, f)
 			}

@@ -21,11 +21,6 @@ import (
 // waiters are programs with which start scripts wait.
 var waiters = []string{"sleep", "nc", "ncat", "wget", "curl", "nslookup", "dig", "host", "getent", "ping", "pg_isready", "mysqladmin", "redis-cli", "wait-for-it.sh", "wait-for", "dockerize"}
 
-// onlyWaits says whether all that runs beside the main process are such programs.
-func onlyWaits(look fact.Looked) bool {
-	return len(look.Commands) > 0 && !slices.ContainsFunc(look.Commands, func(c string) bool { return !slices.Contains(waiters, c) })
-}
-
 // declares says whether a container's spec names the port.
 func declares(c *v1.Container, port int) bool {
 	return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return int(p.ContainerPort) == port })
@@ -278,7 +273,7 @@ func probeNeverListened(p *probing) *finding {
 		f.text = fmt.Sprintf("Container %s runs and listens on no TCP port (its main process %s), so %s is refused.", p.run.Container, idleWords(look), p.what())
 	}
 	_, _, used := p.used()
-	waits := onlyWaits(look) && !used.busy()
+	waits := len(look.Commands) > 0 && !slices.ContainsFunc(look.Commands, func(c string) bool { return !slices.Contains(waiters, c) }) && !used.busy()
 	if waits {
 		f.because = []string{fmt.Sprintf("What runs in it only waits (%s).", strings.Join(look.Commands, ", "))}
 	}

@@ -134,17 +134,12 @@ func probeNotDeployed(p *probing) *finding {
 		cause: answer.AppUnhealthy, weight: strong, chain: p.chain(at),
 		text: fmt.Sprintf("The server of container %s is up, and its application is not: its log tells of a failure, and %s has been answered with 404 ever since: its path need not be wrong.",
 			p.run.Container, p.what()),
-		because: []string{quoteLog(lines)}, advice: p.h.read(lines).Advice(),
+		because: []string{itsLog(p.h.read(lines).Reason())}, advice: p.h.read(lines).Advice(),
 		fixes: []answer.Fix{p.h.logsFix(p.run)},
 	}
 	p.h.namedFile(f, p.run.Container, p.h.read(lines).Reason())
 	p.h.meant(f, p.run.Container, p.h.read(lines).Reason())
 	return f
-}
-
-// quoteLog is what a log says most.
-func quoteLog(lines []string) string {
-	return itsLog(words.Read(lines).Reason())
 }
 
 func itsLog(said string) string { return itsLogAt(said, logline.Spot{}) }
@@ -325,7 +320,7 @@ func probeSiblingElsewhere(p *probing) *finding {
 	if len(other) > 0 {
 		f.text = fmt.Sprintf("Container %s asks port %s of its own pod, and the other container listens elsewhere: on %s.", p.run.Container, port, strings.Join(other, ", "))
 	}
-	f.because = []string{quoteLog(lines)}
+	f.because = []string{itsLog(p.h.read(lines).Reason())}
 	f.fixes = []answer.Fix{p.h.logsFix(p.run)}
 	if down := p.onlyOtherDown(); down != nil && len(other) == 0 {
 		f.cause, f.weight, f.container, f.chain = answer.SiblingNotReady, strong, down.Container, p.chain(said, down.Exit)

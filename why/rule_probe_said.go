@@ -279,7 +279,7 @@ func probeBrokeOff(p *probing) *finding {
 		fix(p.h.probeFixes(p)...).
 		fix(p.h.logsFix(p.run))
 	closed := "without an answer"
-	if cutShort(p.last) {
+	if words.CutShort(p.last.Message) {
 		closed = "in the middle of its answer"
 	}
 	f.text = fmt.Sprintf("The application takes the connection of %s and closes it %s%s.", p.what(), closed, p.sinceWhen())
@@ -290,7 +290,7 @@ func probeBrokeOff(p *probing) *finding {
 	}
 	if !p.worked() {
 		step := "if the container speaks another protocol there, probe with tcpSocket, or at the port that speaks the probe's"
-		if cutShort(p.last) {
+		if words.CutShort(p.last.Message) {
 			step = "correct the application: its answer there is not complete (shorter than its Content-Length, for example)"
 		}
 		f.first(p.h.specFix(step))

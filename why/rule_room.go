@@ -43,27 +43,7 @@ func (h *inquiry) thousandths(message string) (container, meant string) {
 	return "", ""
 }
 
-// startDiskFull: the runtime says that a disk is full.
-func startDiskFull(c notStarted) *finding {
-	if !knowledge.NoSpace.In(c.message) {
-		return nil
-	}
-	return c.finds(answer.DiskFull, certain).
-		says("Container %s does not start because a disk of the node is full: %s.", c.run.Container, prose.Brief(c.message, kept)).
-		fix(nodesDisks)
-}
-
 var nodesDisks = kubectl.OnNode("see what fills the node's disks", "df -h; df -i")
-
-// startProcessLimit: the runtime says that it could not fork.
-func startProcessLimit(c notStarted) *finding {
-	if !words.NoFork(c.message) {
-		return nil
-	}
-	return c.finds(answer.ProcessLimit, certain).
-		says("Container %s does not start because no more processes are allowed: %s.", c.run.Container, prose.Brief(c.message, kept)).
-		fix(kubectl.OnNode("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max"))
-}
 
 // diskFullSaid: the application's last words are ENOSPC's.
 func diskFullSaid(e ending) *finding {

@@ -16,6 +16,43 @@ import (
 
 func (c notStarted) says(one ...*knowledge.Known) bool { return knowledge.Any(c.message, one...) }
 
+// startSaid is the rule on a container that does not start, where the message says why.
+func startSaid(fits func(notStarted) bool, cause answer.Cause, w weight, text string, fix func(*inquiry) answer.Fix) func(notStarted) *finding {
+	return func(c notStarted) *finding {
+		if !fits(c) {
+			return nil
+		}
+		return c.finds(cause, w).says(text, c.run.Container, prose.Brief(c.message, kept)).fix(fix(c.h))
+	}
+}
+
+// The rules of that kind: no workingDir, no runtime that answers, no room on a disk, and no more processes.
+var (
+	startDirectory = startSaid(func(c notStarted) bool {
+		return c.says(knowledge.WorkingDirectory) || words.NoDirectory(c.message, c.h.spec(c.run.Container).WorkingDir)
+	}, answer.AppStartFailed, certain, "Container %s cannot be started in its working directory: %s.", func(h *inquiry) answer.Fix {
+		return h.specFix("correct workingDir: it has to be a directory that the container's user may enter, or one that can be made")
+	})
+	startRuntime = startSaid(func(c notStarted) bool { return c.says(knowledge.RuntimeAway) && !c.says(knowledge.ExecFailed) },
+		answer.RuntimeFailed, fair, "Container %s does not start because the container runtime failed: %s.", (*inquiry).nodeFix)
+	startDiskFull = startSaid(func(c notStarted) bool { return c.says(knowledge.NoSpace) },
+		answer.DiskFull, certain, "Container %s does not start because a disk of the node is full: %s.", func(*inquiry) answer.Fix { return nodesDisks })
+	startProcessLimit = startSaid(func(c notStarted) bool { return words.NoFork(c.message) },
+		answer.ProcessLimit, certain, "Container %s does not start because no more processes are allowed: %s.", func(*inquiry) answer.Fix {
+			return kubectl.OnNode("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max")
+		})
+)
+
+// startHook: a hook of it failed first.
+func startHook(c notStarted) *finding {
+	if !strings.Contains(c.reason, "Hook") {
+		return nil
+	}
+	f := c.finds(answer.HookFailed, certain).says("A hook of container %s failed before it could start: %s.", c.run.Container, prose.Brief(c.message, kept))
+	f.certainty = answer.Recorded
+	return f.fix(c.h.describeFix())
+}
+
 // startConfig: what it takes its configuration from is not there.
 func startConfig(c notStarted) *finding {
 	if c.reason != "CreateContainerConfigError" || !c.says(knowledge.NoSuchKey, knowledge.NoSuchObject) {
@@ -78,14 +115,6 @@ func startStopped(c notStarted) *finding {
 		fix(c.h.specFix("allow in the profile what runc needs (chdir, execve, capset and the like), or use RuntimeDefault"))
 }
 
-// listOf is the field of a pod's spec that has a container.
-func (h *inquiry) listOf(container string) string {
-	if h.IsInit(container) {
-		return "initContainers"
-	}
-	return "containers"
-}
-
 // notRun is the name of a program that is nowhere in the PATH.
 var notRun = regexp.MustCompile(`exec: "([^"/]{2,40})": executable file not found`)
 
@@ -115,17 +144,11 @@ func startCommand(c notStarted) *finding {
 			correct = c.h.specFix(fmt.Sprintf("run %s in place of %s, if that is meant, or use an image that has the program", near, m[1]))
 		}
 	}
-	return f.fix(correct, c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.%s[*].command}'", c.h.Pod.Name, c.h.listOf(c.run.Container))))
-}
-
-// startDirectory: it cannot be in its workingDir.
-func startDirectory(c notStarted) *finding {
-	if !c.says(knowledge.WorkingDirectory) && !words.NoDirectory(c.message, c.h.spec(c.run.Container).WorkingDir) {
-		return nil
+	list := "containers"
+	if c.h.IsInit(c.run.Container) {
+		list = "initContainers"
 	}
-	return c.finds(answer.AppStartFailed, certain).
-		says("Container %s cannot be started in its working directory: %s.", c.run.Container, prose.Brief(c.message, kept)).
-		fix(c.h.specFix("correct workingDir: it has to be a directory that the container's user may enter, or one that can be made"))
+	return f.fix(correct, c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.%s[*].command}'", c.h.Pod.Name, list)))
 }
 
 // startSubPath: the path of a mount takes a variable that is not set.
@@ -139,24 +162,6 @@ func startSubPath(c notStarted) *finding {
 		text:  fmt.Sprintf("A volume cannot be mounted into container %s: the subPathExpr of its mount names the variable %s, which its env does not set.", c.run.Container, prose.Brief(variable, 60)),
 		fixes: []answer.Fix{c.h.specFix("set the variable in the container's env, or correct subPathExpr")},
 	}
-}
-
-// startHook: a hook of it failed first.
-func startHook(c notStarted) *finding {
-	if !strings.Contains(c.reason, "Hook") {
-		return nil
-	}
-	return &finding{cause: answer.HookFailed, weight: certain, certainty: answer.Recorded, chain: c.chain(), text: fmt.Sprintf("A hook of container %s failed before it could start: %s.", c.run.Container, prose.Brief(c.message, kept)), fixes: []answer.Fix{c.h.describeFix()}}
-}
-
-// startRuntime: nobody is there to start it.
-func startRuntime(c notStarted) *finding {
-	if !c.says(knowledge.RuntimeAway) || c.says(knowledge.ExecFailed) {
-		return nil
-	}
-	return c.finds(answer.RuntimeFailed, fair).
-		says("Container %s does not start because the container runtime failed: %s.", c.run.Container, prose.Brief(c.message, kept)).
-		fix(c.h.nodeFix())
 }
 
 // limit is the memory limit of the container in brackets; empty where it has none of its own.

@@ -150,33 +150,32 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	f := finding{weight: strong, certainty: answer.Recorded, chain: notStarted{h: h, fact: failed}.chain()}
 	b.Message = h.whyNotAttached(b.Message)
 	message := prose.Midst(b.Message, 200) // its end says why
+	is := func(cause answer.Cause, text string, fixes ...answer.Fix) {
+		f.cause, f.text, f.fixes = cause, fmt.Sprintf("%s: %s.", text, message), fixes
+	}
 	switch container, meant := h.thousandths(b.Message); {
 	case knowledge.NoSpace.In(b.Message) && meant != "":
 		f.cause, f.certainty, f.rule = answer.VolumeFailed, answer.Inferred, "set-up-in-memory"
 		f.text = fmt.Sprintf("The pod cannot be set up: a volume that is kept in memory may be no larger than the memory limit of container %s, and that is %sm: m stands for thousandths of a byte, and %s is most likely meant.", container, strings.TrimSuffix(meant, "Mi"), meant)
 		f.fixes = []answer.Fix{h.limitsFix(fmt.Sprintf("correct the memory limit of container %s, to %s most likely", container, meant))}
 	case knowledge.NoSpace.In(b.Message):
-		f.cause, f.text = answer.DiskFull, fmt.Sprintf("The pod cannot be set up because a disk of the node is full: %s.", message)
-		f.fixes = []answer.Fix{nodesDisks}
+		is(answer.DiskFull, "The pod cannot be set up because a disk of the node is full", nodesDisks)
 	case b.Stage == "sandbox" && knowledge.InitOOM.In(b.Message):
-		f.cause, f.text = answer.MemoryLimit, fmt.Sprintf("The pod's memory limit is too low even for its sandbox, which was OOM-killed as it was made: %s.", message)
-		f.fixes = []answer.Fix{h.limitsFix("raise the memory limits of the pod's containers: together they are its limit")}
+		is(answer.MemoryLimit, "The pod's memory limit is too low even for its sandbox, which was OOM-killed as it was made", h.limitsFix("raise the memory limits of the pod's containers: together they are its limit"))
 	case b.Stage == "sandbox" && words.NoRuntime(b.Message):
-		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod cannot be set up because the container runtime did not answer: %s.", message)
-		f.fixes = []answer.Fix{h.inspect("see whether it runs; the pod is set up by itself then", "whylet status")}
+		is(answer.RuntimeFailed, "The pod cannot be set up because the container runtime did not answer", h.inspect("see whether it runs; the pod is set up by itself then", "whylet status"))
 	case b.Stage == "sandbox":
-		f.cause, f.text = answer.SandboxFailed, fmt.Sprintf("The pod's sandbox or network could not be made: %s.", message)
-		f.fixes = []answer.Fix{h.nodeFix()}
+		is(answer.SandboxFailed, "The pod's sandbox or network could not be made", h.nodeFix())
 	case b.Stage == "cgroup":
-		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod's cgroup could not be made: %s.", message)
+		is(answer.RuntimeFailed, "The pod's cgroup could not be made")
 	case b.Stage == "devices":
-		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod claims devices that the node cannot prepare: %s.", message)
+		is(answer.RuntimeFailed, "The pod claims devices that the node cannot prepare")
 	case knowledge.NotRegistered.In(b.Message):
 		return undecided(id, "", fmt.Sprintf("A volume of the pod could not be set up by a kubelet that had just begun, and did not watch what it needs yet: %s.", message), f.chain, nil,
 			"It tries again, and whether that still fails is not known.", h.describeFix())
 	case words.VolumeObjectMissing(b.Message):
 		kind, _ := h.missingObject(b.Message)
-		f.cause, f.text = answer.ConfigMissing, fmt.Sprintf("A volume of the pod needs an object that is not there: %s.", message)
+		is(answer.ConfigMissing, "A volume of the pod needs an object that is not there")
 		if volume, key := words.NoVolumeKey(b.Message); key != "" {
 			var name string
 			if kind, name = h.objectOfVolume(volume, kind); name != "" {
@@ -190,8 +189,7 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 		}
 		f.fixes = []answer.Fix{{Text: fmt.Sprintf("create the %s that is missing; the pod then starts by itself", kind), Risk: answer.Safe}, h.inspect(fmt.Sprintf("see which %ss there are, if its name is wrong", kind), h.kubectl("get %ss", kind))}
 	default:
-		f.cause, f.text = answer.VolumeFailed, fmt.Sprintf("A volume of the pod cannot be set up: %s.", message)
-		f.fixes = []answer.Fix{h.describeFix()}
+		is(answer.VolumeFailed, "A volume of the pod cannot be set up", h.describeFix())
 		if strings.Contains(b.Message, "hostPath type check failed") {
 			f.fixes = []answer.Fix{h.specFix("correct path or type of the hostPath volume, or make what it names on the node")}
 		}

@@ -226,9 +226,10 @@ func (h *inquiry) explainEnds(ends []*history.Run, id string) answer.Verdict {
 	if open {
 		v = h.asBefore(v, ends, earlier)
 	}
+	// An OOM kill whose table of processes was lost reads as the container's limit, where the next one shows what filled it.
 	var other []answer.Note
 	for i, e := range slices.Backward(earlier) {
-		if e.Cause == v.Cause || e.Cause == answer.CauseUnknown || sameFamily(e.Cause, v.Cause) {
+		if e.Cause == v.Cause || e.Cause == answer.CauseUnknown || slices.Contains(oomCauses, e.Cause) && slices.Contains(oomCauses, v.Cause) {
 			continue
 		}
 		n := slices.IndexFunc(other, func(n answer.Note) bool { return n.Cause == e.Cause })
@@ -242,13 +243,6 @@ func (h *inquiry) explainEnds(ends []*history.Run, id string) answer.Verdict {
 		v.RuledOut = append(v.RuledOut, note)
 	}
 	return v
-}
-
-// sameFamily says whether two causes differ only in how much was seen: an OOM
-// kill whose table of processes was lost reads as the container's limit, where the
-// next one shows what filled it.
-func sameFamily(a, b answer.Cause) bool {
-	return slices.Contains(oomCauses, a) && slices.Contains(oomCauses, b)
 }
 
 // atStart is how short a run is of which nobody thinks that a probe ended it: as it is by default,

@@ -56,14 +56,8 @@ type Run struct {
 	// Each is nil when the journal has no such fact. Kill is the decision that
 	// asked for its end; Failed is a start that nothing came of since.
 	Start, Created, Started, Failed, Kill, Exit *fact.Fact
-	Probes                                      []*fact.Fact
-	OOMKills                                    []*fact.Fact
-	Samples                                     []*fact.Fact
-	Looks                                       []*fact.Fact
-	Hooks                                       []*fact.Fact
-	Images                                      []*fact.Fact
-	BackOffs                                    []*fact.Fact
-	Marks                                       []*fact.Fact
+
+	Probes, OOMKills, Samples, Looks, Hooks, Images, BackOffs, Marks []*fact.Fact
 	// Again are the patient requests after attempts that timed out; Ended the ends
 	// of processes, Signals what was sent to them, where the kernel told.
 	Again, Ended, Signals []*fact.Fact

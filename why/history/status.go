@@ -75,7 +75,7 @@ func objectIn(c fact.Checkpoint) *v1.Pod {
 // mark keeps what a status that was seen says of its containers, where that is new: on
 // a node of its own that is decided (fact.Marked).
 func (h *History) mark(f *fact.Fact, seen fact.StatusSeen) {
-	for _, c := range append(slices.Clone(seen.Status.InitContainerStatuses), seen.Status.ContainerStatuses...) {
+	for _, c := range slices.Concat(seen.Status.InitContainerStatuses, seen.Status.ContainerStatuses) {
 		if c.State.Running == nil {
 			continue
 		}
