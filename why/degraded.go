@@ -258,6 +258,9 @@ func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
 	}
 }
 
+// logComplains is the rule of what the log of a Ready pod repeats.
+const logComplains = "log-complains"
+
 // degraded returns the trouble of a running container whose log repeats an error; ok is false if it repeats none.
 func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	l.ready = h.readySince()
@@ -271,7 +274,7 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 		said = g.text
 	}
 	c := answer.Complaint{Container: l.container, Text: said, Another: g.another}
-	f := finding{cause: answer.AppUnhealthy, rule: "log-complains", weight: fair, container: l.container}
+	f := finding{cause: answer.AppUnhealthy, rule: logComplains, weight: fair, container: l.container}
 	switch m, known := h.Knowledge.Meaning(said); {
 	case known && m.ID == rbacDenied:
 		f.cause = answer.SecurityRefused
@@ -318,6 +321,7 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	t.Text = fmt.Sprintf("the pod is Ready, but container %s logs errors", l.container)
 	t.explain = func(id string) answer.Verdict {
 		v := f.verdict(id, l.container, nil)
+		h.decide(&v)
 		v.Repeats = repeats
 		return v
 	}

@@ -70,7 +70,7 @@
 //	node.go      when a node was away, why, and what that was for its pods
 //	log_end.go   the end of a log, of which the last lines are chosen anew
 //	links.go     facts as links of a chain, in words
-//	fixes.go     what to do, by what a container itself says, too
+//	fixes.go     what to do, by what a container itself says, too; outcome.go, by what a look shows
 //	named_setting.go  where the spec gives a program what its words name
 //	given.go     what the pod gives a container and configures it with, laid beside the words that are about it
 //	named_file.go  where a file comes from that words name, and what to do there

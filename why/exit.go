@@ -286,7 +286,7 @@ func (e ending) sandboxKill(symptom string) answer.Verdict {
 	f := finding{
 		cause: answer.SandboxFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(lost, e.run.Kill),
 		text:  fmt.Sprintf("The pod's sandbox ended although nobody asked it to, so all its containers were ended and started in a new one%s.", colon(fact.Of[fact.SandboxLost](lost).Message)),
-		fixes: []answer.Fix{e.h.inspect("see what happened on the node then", "whylet journal list --node --since 1h")},
+		fixes: []answer.Fix{e.h.nodeFix()},
 	}
 	if boot := e.h.RebootBefore(e.run); boot != nil {
 		f.cause, f.certainty, f.rule = answer.NodeRestarted, answer.Inferred, "reboot"

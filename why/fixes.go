@@ -50,6 +50,7 @@ func (h *inquiry) fitting(v *answer.Verdict) {
 		}
 	}
 	h.configuredBy(v)
+	h.decide(v)
 	h.nameNode(v)
 }
 

@@ -2,23 +2,47 @@ package corpus
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"whylet.dev/whylet/why/answer"
 )
 
-// CheckSteps returns what is wrong with what people are told to do about a verdict: a risk that is not that of the
-// command, or, where the cause is known, nothing but a look to begin with. Cause and rule of the last are in mayLook,
-// with why.
-func CheckSteps(v answer.Verdict, mayLook map[string]string) (faults []string) {
+// StepRules are the exceptions from what steps have to be: cause and rule → why.
+type StepRules struct{ mayLookFirst, mayOnlyLook map[string]string }
+
+// ReadStepRules reads them from the folder of the corpus.
+func ReadStepRules(dir string) (r StepRules, err error) {
+	if r.mayLookFirst, err = ReadReasons(filepath.Join(dir, "look-first.txt")); err != nil {
+		return r, err
+	}
+	r.mayOnlyLook, err = ReadReasons(filepath.Join(dir, "only-looks.txt"))
+	return r, err
+}
+
+// Check returns what is wrong with what people are told to do about a verdict: a risk that is not that of the command;
+// where the cause is known, nothing but a look to begin with; nothing but looks in all, where anything is known that may
+// be so.
+func (r StepRules) Check(v answer.Verdict) (faults []string) {
 	steps := v.Steps()
 	for _, s := range steps {
 		if changes := changesAny(s.Command); s.Command != "" && changes != (s.Risk != answer.Inspect) {
 			faults = append(faults, fmt.Sprintf("%q is called %s, and its command is: %s", s.Text, s.Risk, s.Command))
 		}
 	}
-	if key := string(v.Cause) + " " + v.Rule; len(steps) > 0 && steps[0].Risk == answer.Inspect && v.Cause != answer.CauseUnknown && v.Cause != answer.None && mayLook[strings.TrimSpace(key)] == "" {
+	key := strings.TrimSpace(string(v.Cause) + " " + v.Rule)
+	if len(steps) == 0 || v.Cause == answer.None {
+		return faults
+	}
+	if steps[0].Risk == answer.Inspect && v.Cause != answer.CauseUnknown && r.mayLookFirst[key] == "" {
 		faults = append(faults, fmt.Sprintf("%q only looks, though the cause is known: %s", steps[0].Text, key))
+	}
+	if v.Cause == answer.CauseUnknown && len(v.Possible) == 0 {
+		return faults
+	}
+	if !slices.ContainsFunc(steps, func(s answer.Fix) bool { return s.Risk != answer.Inspect }) && r.mayOnlyLook[key] == "" {
+		faults = append(faults, fmt.Sprintf("%q looks, and nothing says what to do then: %s", steps[0].Text, key))
 	}
 	return faults
 }
@@ -32,6 +56,10 @@ func changesAny(command string) bool {
 		switch words[0] {
 		case "kill":
 			return true
+		case "systemctl":
+			if len(words) > 1 && words[1] == "restart" {
+				return true
+			}
 		case "sysctl":
 			if len(words) > 1 && words[1] == "-w" {
 				return true

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// What people are told to do is short, each thing once, tagged as its command is, and begins with a change wherever the
-// cause is known and a change is: what is otherwise stands in a list, with why.
+// What people are told to do is short, each thing once, tagged as its command is, begins with a change wherever the
+// cause is known and a change is, and says after a look what to do then: what is otherwise stands in a list, with why.
 func TestSteps(t *testing.T) {
-	mayLook, err := ReadReasons("testdata/look-first.txt")
+	rules, err := ReadStepRules("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestSteps(t *testing.T) {
 					continue // TestCorpus tells
 				}
 				for _, v := range a.Verdicts {
-					for _, fault := range CheckSteps(v, mayLook) {
+					for _, fault := range rules.Check(v) {
 						if !told[fault] {
 							t.Errorf("%s, %s: %s", c.Scenario, by, fault)
 						}

@@ -25,7 +25,7 @@ func TestIncidents(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no incidents", err)
 	}
-	mayLook, err := corpus.ReadReasons("../corpus/testdata/look-first.txt")
+	rules, err := corpus.ReadStepRules("../corpus/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestIncidents(t *testing.T) {
 			}
 			a := i.answer(t)
 			i.judge(t, a)
-			for _, fault := range corpus.CheckSteps(a.Verdicts[0], mayLook) {
+			for _, fault := range rules.Check(a.Verdicts[0]) {
 				t.Error(fault)
 			}
 			text := a.Text(answer.Style{})

@@ -66,8 +66,8 @@ func (v *Verdict) HasStep(ids ...StepID) bool {
 	return slices.ContainsFunc(v.Fixes, func(f Fix) bool { return slices.Contains(ids, f.ID) })
 }
 
-// mostSteps is how many steps people are shown: the likeliest come first.
-const mostSteps = 3
+// MostSteps is how many steps people are shown: the likeliest come first.
+const MostSteps = 3
 
 // Steps returns the steps that people are shown: the first three, no text and no inspecting command twice.
 func (v *Verdict) Steps() (all []Fix) {
@@ -75,7 +75,7 @@ func (v *Verdict) Steps() (all []Fix) {
 		again := func(o Fix) bool {
 			return o.Text == f.Text || f.Risk == Inspect && f.Command != "" && o.Command == f.Command
 		}
-		if len(all) < mostSteps && !slices.ContainsFunc(all, again) {
+		if len(all) < MostSteps && !slices.ContainsFunc(all, again) {
 			all = append(all, f)
 		}
 	}

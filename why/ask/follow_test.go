@@ -956,7 +956,7 @@ func TestNoServiceOfTheName(t *testing.T) {
 			}
 			continue
 		}
-		if !strings.Contains(v.Text, want) || len(v.Fixes) != 2 || v.Fixes[0].Text != "see which Services there are, and correct the name in variable BROKER" || v.Fixes[1].Text != "read" {
+		if !strings.Contains(v.Text, want) || len(v.Fixes) != 3 || v.Fixes[1].Text != "correct the name in variable BROKER" || v.Fixes[2].Text != "read" {
 			t.Errorf("%s: %+v", v.Text, v.Fixes)
 		}
 	}

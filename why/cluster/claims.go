@@ -134,7 +134,7 @@ func (s Storage) volumeSteps(claim *v1.PersistentVolumeClaim) []answer.Fix {
 	for _, c := range s.Classes {
 		others = append(others, c.Name)
 		if c.Name == *class && c.Provisioner != noProvisioner {
-			return []answer.Fix{kubectl.Inspect("see what its provisioner said last", kubectl.Command(claim.Namespace, "describe pvc %s", claim.Name))}
+			return []answer.Fix{kubectl.Inspect("see what its provisioner said last", kubectl.Command(claim.Namespace, "describe pvc %s", claim.Name)), {Text: fmt.Sprintf("if the provisioner %s does not run: start it; if it cannot make such a volume: correct what it names, or create the claim anew with another StorageClass", c.Provisioner), Risk: answer.Safe}}
 		}
 	}
 	switch near := prose.Nearest(*class, others); {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -41,11 +42,10 @@ func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string,
 	}
 	v.SayBecause(text + ".")
 	v.DropSteps(kubectl.Why("", "svc", missing.Namespace, missing.Name).SameAs)
-	fix := kubectl.Inspect("see which Services there are, and correct the name where the program has it from", kubectl.Command(missing.Namespace, "get services"))
-	if where != "" {
-		fix.Text = fmt.Sprintf("see which Services there are, and correct the name in %s", where)
-	}
-	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+	v.AddFirst(
+		kubectl.Inspect("see which Services there are", kubectl.Command(missing.Namespace, "get services")),
+		answer.Fix{Text: "correct the name in " + cmp.Or(where, "what configures the program"), Risk: answer.Restarts},
+	)
 }
 
 // ServiceElsewhere adds that another namespace has a Service of the name: a short name is looked up in the pod's own.

@@ -93,10 +93,12 @@ func saysNotReady(node, ago, message string) answer.Verdict {
 	switch {
 	case strings.Contains(message, "network"):
 		f.Cause = answer.RuntimeFailed
-		f.Fixes = append(f.Fixes, kubectl.Inspect("see how the pods of its network plugin are", kubectl.Command("", "get pods -A -o wide --field-selector spec.nodeName=%s", node)))
+		f.Fixes = append(f.Fixes, kubectl.Inspect("see how the pods of its network plugin are", kubectl.Command("", "get pods -A -o wide --field-selector spec.nodeName=%s", node)),
+			answer.Fix{Text: "if none is there, or it fails: install the network plugin, or mend what kubectl why says of its pod", Risk: answer.Safe})
 	case strings.Contains(message, "runtime"), strings.Contains(message, "PLEG"):
 		f.Cause = answer.RuntimeFailed
-		f.Fixes = append(f.Fixes, kubectl.OnNode("see whether the container runtime runs, and why not", "systemctl status containerd crio; crictl info"))
+		f.Fixes = append(f.Fixes, kubectl.OnNode("see whether the container runtime runs, and why not", "systemctl status containerd crio; crictl info"),
+			answer.Fix{Text: "if it does not run: mend what its log names, and start it; the node then becomes Ready by itself", Risk: answer.Safe})
 	}
 	return f
 }

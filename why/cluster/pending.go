@@ -50,7 +50,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 	f := inferred("", "not-scheduled", fmt.Sprintf("No node can take the pod: %s", message), describe(pod))
 	switch {
 	case c.Reason == v1.PodReasonSchedulingGated:
-		f.Cause, f.Text = answer.SchedulingGate, "The pod has a scheduling gate that nobody has removed: "+message
+		gated(&f, pod)
 	case says(knowledge.VolumeElsewhere):
 		f.Cause, f.Text = answer.VolumeUnbound, "The volume of one of the pod's claims is on another node than those that could take the pod: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see where it is", kubectl.Command(pod.Namespace, "describe pvc,pv"))}
@@ -120,6 +120,19 @@ func unspread(f *answer.Verdict, pod *v1.Pod, message string) {
 	f.Fixes = []answer.Fix{kubectl.Inspect("see where its other pods run", kubectl.Command(pod.Namespace, "get pods -o wide")), soften}
 }
 
+// gated is about a pod's scheduling gates, each of which a controller set that is to remove it.
+func gated(f *answer.Verdict, pod *v1.Pod) {
+	var gates []string
+	for _, g := range pod.Spec.SchedulingGates {
+		gates = append(gates, g.Name)
+	}
+	f.Cause, f.Text = answer.SchedulingGate, fmt.Sprintf("The scheduler leaves the pod alone until its scheduling gate is removed: %s. The controller that set it has not done so.", prose.Some(gates))
+	f.Fixes = append(f.Fixes, answer.Fix{
+		Text:    "if that controller does not run any more: remove the gate yourself",
+		Command: kubectl.Command(pod.Namespace, "patch pod %s --type=json -p %s", pod.Name, `[{"op":"remove","path":"/spec/schedulingGates"}]`), Risk: answer.Safe,
+	})
+}
+
 // uncordon is the command for the nodes that are cordoned; empty where none is known.
 func uncordon(nodes []v1.Node) string {
 	command := ""
@@ -171,7 +184,8 @@ func noScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
 	return inferred(answer.SchedulerMissing, "not-scheduled",
 		fmt.Sprintf("No scheduler has looked at the pod in the %s since it was made: kube-scheduler does not run, or does not reach the API server.", prose.Span(waits)),
 		kubectl.Inspect("see whether it runs", "kubectl -n kube-system get pods -l component=kube-scheduler"),
-		kubectl.Inspect("see when it last renewed its lease", "kubectl -n kube-system get lease kube-scheduler")), true
+		kubectl.Inspect("see when it last renewed its lease", "kubectl -n kube-system get lease kube-scheduler"),
+		answer.Fix{Text: "if it does not run: start it (kubeadm has it in /etc/kubernetes/manifests/kube-scheduler.yaml of a control plane's node); the pod is then scheduled by itself", Risk: answer.Safe}), true
 }
 
 // SubjectOf is what an answer about an object is about.

@@ -279,7 +279,7 @@ func PoliciesUnread(v *answer.Verdict, namespace string, recorded bool) {
 		step = kubectl.Inspect("see which NetworkPolicies there are", kubectl.Command(namespace, "get networkpolicies -o yaml"))
 	}
 	v.SayBecause(fmt.Sprintf("Whether a NetworkPolicy blocks the connection is unknown: %s.", why))
-	v.Fixes = append(slices.Clip(v.Fixes), step)
+	v.AddFirst(step)
 }
 
 // PoliciesAdmit adds to a verdict on a connection that nobody answered that NetworkPolicies are not the reason.

@@ -71,7 +71,11 @@ func selectorFinding(service *v1.Service, pods []v1.Pod, others []v1.Service) an
 	if !slices.ContainsFunc(pods, func(p v1.Pod) bool { return mayBeMeant(service, &p, others) }) {
 		f.Cause = answer.DependencyDown
 		f.Text += " No other pod there looks like the one that is meant, by its labels, its name or its ports: it was never created, or has been deleted."
-		f.Fixes = []answer.Fix{kubectl.Inspect(fmt.Sprintf("see which workloads there are: create the one that Service %s is meant for; or, if it is there under other labels, correct the selector", service.Name), all)}
+		f.Fixes = []answer.Fix{
+			kubectl.Inspect("see which workloads there are", all),
+			{Text: fmt.Sprintf("if the one that is meant is there under other labels: set the selector of Service %s to those", service.Name), Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
+			{Text: fmt.Sprintf("if it is not there: create it from the manifest or chart that it belongs to; its pods need the labels %s", labels.Set(service.Spec.Selector)), Risk: answer.Safe},
+		}
 		return f
 	}
 	f.Text += nearestPod(service, pods)
@@ -338,7 +342,10 @@ func WithoutAddress(service *v1.Service, behind answer.Answer, words string, sin
 	if taken.MatchString(words) {
 		f.Fixes = append(f.Fixes, kubectl.Inspect("see which Services of type LoadBalancer there are, and their ports", "kubectl get services -A"), answer.Fix{Text: "choose another port for one of the two Services", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Limits})
 	} else {
-		f.Fixes = []answer.Fix{kubectl.Inspect("see what its controller says, and correct what that names: annotations and spec of the Service, or what it has from the cloud", kubectl.Command(service.Namespace, "describe service %s", service.Name))}
+		f.Fixes = []answer.Fix{
+			kubectl.Inspect("see all that its controller says", kubectl.Command(service.Namespace, "describe service %s", service.Name)),
+			{Text: "correct what it names: annotations or spec of the Service, or a quota or a right of the cloud account", Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Limits},
+		}
 	}
 	a := single(behind.Subject, now, answer.NotServing, "it has no address outside of the cluster", f)
 	a.Symptoms[0].First = since

@@ -36,7 +36,7 @@ func Restart(namespace string, pod *v1.Pod) string {
 		return ""
 	case Workload(pod) == "":
 		return Command(namespace, "get pod %s -o yaml | kubectl replace --force -f -", pod.Name)
-	case slices.Contains(restartable, strings.SplitN(Workload(pod), "/", 2)[0]):
+	case Restartable(Workload(pod)):
 		return Command(namespace, "rollout restart %s", Workload(pod))
 	case strings.HasPrefix(Workload(pod), "job/"), strings.HasPrefix(Workload(pod), "cronjob/"):
 		return ""
@@ -44,8 +44,11 @@ func Restart(namespace string, pod *v1.Pod) string {
 	return Command(namespace, "delete pod %s", pod.Name)
 }
 
-// restartable are the kinds that kubectl rollout restart takes.
-var restartable = []string{"deployment", "statefulset", "daemonset"}
+// Restartable reports whether kubectl rollout restart and undo take a workload.
+func Restartable(workload string) bool {
+	kind, _, _ := strings.Cut(workload, "/")
+	return slices.Contains([]string{"deployment", "statefulset", "daemonset"}, kind)
+}
 
 // SetMemory returns the command that sets the memory limit of a container in its pod's template; empty where the template
 // cannot be changed so: of a Job, of a bare pod, of an init container.
