@@ -144,10 +144,7 @@ func (g complainedNow) isShare() bool {
 
 // goesOn reports whether an error occurs often enough, and its last occurrence is no older than its interval allows.
 func (g complainedNow) goesOn(now time.Time) bool {
-	least := leastErrors
-	if g.another {
-		least = leastUnreached
-	}
+	least := whether(g.another, leastUnreached, leastErrors)
 	if g.Until.IsZero() {
 		return g.Count >= leastErrors && (g.another || g.isShare()) && g.log.story.Len()-g.Last <= leastErrors
 	}
@@ -241,10 +238,7 @@ func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
 			return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Last, a.Last))
 		})
 		for _, c := range all[:min(len(all), mostNoted)] {
-			what := "an error"
-			if c.Severity == logline.Warning {
-				what = "a warning"
-			}
+			what := whether(c.Severity == logline.Warning, "a warning", "an error")
 			note := answer.Note{Cause: answer.AppUnhealthy, Text: fmt.Sprintf("container %s logged %s (%s): %s", l.container, what, c.howOften(h.Now), quoteAs(answer.RoleNoted, c.text, kept))}
 			v := &a.Verdicts[0]
 			v.Contributing = append(v.Contributing, note)
@@ -493,10 +487,7 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 		return true
 	}
 	if v := &a.Verdicts[0]; !slices.ContainsFunc(pod.Spec.Containers, hasProbe) && v.Certainty == answer.Unknown && slices.ContainsFunc(logs, func(l Log) bool { return len(l.Lines) > 0 }) {
-		what := "repeats no error"
-		if logsAreClean(pod, logs) {
-			what = "has no error"
-		}
+		what := whether(logsAreClean(pod, logs), "has no error", "repeats no error")
 		v.Say(answer.Parts{Subject: subject(v.Container), What: "Kubernetes reports no problem and the log " + what + ", but no probe tests this pod."})
 	}
 	return false

@@ -153,10 +153,7 @@ func (h *inquiry) limitsFix(text string) answer.Fix {
 
 // logsFix shows a run's last words.
 func (h *inquiry) logsFix(run *history.Run) answer.Fix {
-	previous := shell.Line("")
-	if run.Exit != nil {
-		previous = " -p"
-	}
+	previous := whether(run.Exit != nil, " -p", shell.Line(""))
 	if last := h.Last(run.Container); last.Attempt == run.Attempt {
 		previous = ""
 	}
@@ -300,10 +297,7 @@ func (f finding) advised(tells func(string) bool) []answer.Fix {
 	if within && (a.Brief == "" || slices.ContainsFunc(f.fixes, changes)) {
 		return f.fixes // it tells how something has to be, and so what is wrong; or there is more to do than it says
 	}
-	what := fmt.Sprintf("%q", prose.Midst(a.Text, mostAdvised))
-	if within {
-		what = prose.Brief(a.Brief, mostToldAgain)
-	}
+	what := whether(within, prose.Brief(a.Brief, mostToldAgain), fmt.Sprintf("%q", prose.Midst(a.Text, mostAdvised)))
 	fix := answer.Fix{Text: "check what its words ask: " + what, Risk: answer.Restarts}
 	if !a.Asks {
 		fix.Text, fix.ID, fix.Slots = "do what its words advise: "+what, answer.StepAdvice, answer.Slots{answer.SlotAdvice: what}

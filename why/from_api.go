@@ -391,10 +391,7 @@ func (h *inquiry) byAPI(a *answer.Answer) {
 			v.Certainty, v.Rule = answer.Inferred, "act-inferred"
 		}
 		if v.Cause == answer.CauseUnknown {
-			kind := a.Symptoms[i].Kind
-			if v.Probe != "" {
-				kind = answer.NotReady
-			}
+			kind := whether(v.Probe != "", answer.NotReady, a.Symptoms[i].Kind)
 			v.Text += " An agent on the node would have seen " + unseenBy[kind] + "."
 		}
 		if v.Cause == answer.None && a.Symptoms[i].Kind != answer.Completed {

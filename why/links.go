@@ -154,20 +154,14 @@ func describePlain(b fact.Body) (string, map[string]any) {
 	case fact.AgentStarted:
 		return "the node's agent started; its last run ended " + string(b.Previous), values("previous", b.Previous, "lastSeen", b.LastSeen)
 	case fact.AgentStopped:
-		text := "the node's agent ended, as it was asked to"
-		if b.Reason != "" {
-			text = "the node's agent ended, to start again with its control plane"
-		}
+		text := whether(b.Reason != "", "the node's agent ended, to start again with its control plane", "the node's agent ended, as it was asked to")
 		return text, values("signal", b.Signal, "reason", b.Reason, "since", b.Since)
 	case fact.AgentStalled:
 		text, _ := stalledWords(b)
 		return text, values("from", b.From, "until", b.Until, "continued", b.Continued, "suspended", b.Suspended.String(),
 			"cpuWait", b.CPUWait.String(), "memoryStall", b.MemoryStall.String(), "majorFaults", b.MajorFaults)
 	case fact.NodeShutdown:
-		text := fmt.Sprintf("the machine is about to shut down: %s to end", prose.Span(time.Duration(b.GraceSeconds)*time.Second))
-		if b.Cancelled {
-			text = "the machine does not shut down after all"
-		}
+		text := whether(b.Cancelled, "the machine does not shut down after all", fmt.Sprintf("the machine is about to shut down: %s to end", prose.Span(time.Duration(b.GraceSeconds)*time.Second)))
 		return text, values("graceSeconds", b.GraceSeconds, "cancelled", b.Cancelled)
 	case fact.GPUError:
 		return fmt.Sprintf("GPU %s reported Xid %d: %s", b.Device, b.Code, prose.Brief(b.Message, kept)),
@@ -341,14 +335,8 @@ func describeAgain(b fact.AskedAgain) (string, map[string]any) {
 
 // describeEnded words the end of one process.
 func describeEnded(b fact.ProcessEnded) (string, map[string]any) {
-	who := "a child process"
-	if b.Main {
-		who = "the main process"
-	}
-	how := fmt.Sprintf("ended by itself with exit code %d", b.ExitCode)
-	if b.Signal != 0 {
-		how = "was ended by " + signalName(b.Signal)
-	}
+	who := whether(b.Main, "the main process", "a child process")
+	how := whether(b.Signal != 0, "was ended by "+signalName(b.Signal), fmt.Sprintf("ended by itself with exit code %d", b.ExitCode))
 	text := fmt.Sprintf("%s%s %s", who, inBrackets("", process(b.Command, b.PID)), how)
 	if b.Lived > 0 {
 		text += " after " + prose.Span(b.Lived)

@@ -211,10 +211,7 @@ func (e ending) failedInARow(kind fact.ProbeKind) int {
 // openWords say what is known of an end, and what is missing to know whether and by
 // whom it was ordered.
 func (e ending) openWords() (what, missing string) {
-	what = fmt.Sprintf("Container %s ended with exit code %d%s.", e.run.Container, e.exit.ExitCode, e.after())
-	if e.exit.Vanished {
-		what = fmt.Sprintf("Container %s is gone from the container runtime, and how it ended is not known.", e.run.Container)
-	}
+	what = whether(e.exit.Vanished, fmt.Sprintf("Container %s is gone from the container runtime, and how it ended is not known.", e.run.Container), fmt.Sprintf("Container %s ended with exit code %d%s.", e.run.Container, e.exit.ExitCode, e.after()))
 	if at := e.stopped(); at != nil {
 		what = fmt.Sprintf("Container %s was stopped through the container runtime%s, with %s; it ended with exit code %d.",
 			e.run.Container, e.after(), signalName(fact.Of[fact.Signalled](at).Signal), e.exit.ExitCode)
@@ -278,10 +275,7 @@ var decisions = []string{
 func namer(by string) *strings.Replacer {
 	var pairs []string
 	for _, what := range decisions {
-		between := " "
-		if strings.HasPrefix(what, "'") {
-			between = ""
-		}
+		between := whether(strings.HasPrefix(what, "'"), "", " ")
 		pairs = append(pairs, "the node"+between+what, by+between+what, "The node"+between+what, by+between+what)
 	}
 	return strings.NewReplacer(pairs...)

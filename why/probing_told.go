@@ -182,10 +182,7 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 	p := probing{last: b, kind: b.Probe, mode: modeOf(b)}
 	text := fmt.Sprintf("%s probe failed: %s", kind, cmp.Or(p.how(), "no message"))
 	if p.mode == silent || p.mode == commandLate {
-		in := "in time"
-		if b.Took != 0 {
-			in = "after " + prose.Span(b.Took)
-		}
+		in := whether(b.Took != 0, "after "+prose.Span(b.Took), "in time")
 		text = fmt.Sprintf("%s probe timed out%s: no answer %s", kind, deadline(b), in)
 	}
 	if p.mode == impossible {

@@ -97,10 +97,7 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) []trouble {
 	if began == nil || over == nil && !still {
 		return nil // most runs of many: no more is looked at of them
 	}
-	kind := fact.Readiness
-	if good == nil && len(lastFailures(run, fact.Startup)) > 0 {
-		kind = fact.Startup
-	}
+	kind := whether(good == nil && len(lastFailures(run, fact.Startup)) > 0, fact.Startup, fact.Readiness)
 	decisive := h.Attempts(began.Because)
 	if over != nil && len(decisive) == 0 {
 		decisive = failuresBetween(run, kind, began, over)

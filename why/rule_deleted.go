@@ -247,10 +247,7 @@ var reasons = map[string]string{
 // deletedByOther: the control plane told who asked, and it was not its controller.
 func (h *inquiry) deletedByOther(at *fact.Fact) *finding {
 	request, b := h.Requested()
-	done := "deleted"
-	if b.Verb == "evict" {
-		done = "evicted (as kubectl drain does)"
-	}
+	done := whether(b.Verb == "evict", "evicted (as kubectl drain does)", "deleted")
 	f := &finding{cause: answer.Deleted, weight: certain, certainty: answer.Recorded, chain: links(request, at)}
 	f.text = fmt.Sprintf("The pod was %s by %s.", done, requester(b))
 	if b.Asked {

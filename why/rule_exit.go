@@ -172,10 +172,7 @@ func ownExit(e ending) *finding {
 
 // quote is what a process said of its end, without what a logger put before it.
 func (e ending) quote() string {
-	when := ""
-	if strings.TrimSpace(e.exit.Message) == "" {
-		when = e.longBefore()
-	}
+	when := whether(strings.TrimSpace(e.exit.Message) == "", e.longBefore(), "")
 	said := quoteAs(answer.RoleEnd, e.inItsWords(), quoted)
 	return "its last message" + when + ": " + said + atPlace(said, e.raisedAt()) + "."
 }

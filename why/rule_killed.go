@@ -85,10 +85,7 @@ func senderSeen(e ending) *finding {
 		return nil
 	}
 	f := e.finds(answer.KilledByOther, certain, at).fix(e.h.logsFix(e.run))
-	how := fmt.Sprintf("with %s", signalName(b.Signal))
-	if e.exit.Signal != b.Signal && e.exit.ExitCode != 128+b.Signal {
-		how = fmt.Sprintf("on its %s (exit code %d)", signalName(b.Signal), e.exit.ExitCode)
-	}
+	how := whether(e.exit.Signal != b.Signal && e.exit.ExitCode != 128+b.Signal, fmt.Sprintf("on its %s (exit code %d)", signalName(b.Signal), e.exit.ExitCode), fmt.Sprintf("with %s", signalName(b.Signal)))
 	switch {
 	case b.SenderPID == b.PID && b.PID != 0 && e.exit.Signal != b.Signal && e.exit.ExitCode != 128+b.Signal:
 		return nil // a way to end that it has heeded by itself, with a code of its own
@@ -226,10 +223,7 @@ func cpuTimeLimit(e ending) *finding {
 		look, limit = e.otherCPUTime()
 	}
 	f := e.finds(answer.AppCrashSignal, certain, look).fix(e.h.logsFix(e.run))
-	how := "more CPU time than it may use (RLIMIT_CPU)"
-	if limit > 0 {
-		how = fmt.Sprintf("the %s of CPU time that it may use (RLIMIT_CPU)", prose.Span(limit))
-	}
+	how := whether(limit > 0, fmt.Sprintf("the %s of CPU time that it may use (RLIMIT_CPU)", prose.Span(limit)), "more CPU time than it may use (RLIMIT_CPU)")
 	f.text = fmt.Sprintf("The main process of container %s used up %s%s, so the kernel ended it with %s.", e.run.Container, how, e.after(), signalName(e.exit.Signal))
 	f.first(e.h.specFix("raise or drop the limit of CPU time (ulimit -t in the start script or image), or find out what the program computes"))
 	switch sender, _ := e.lastSignal(); {

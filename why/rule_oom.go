@@ -357,10 +357,7 @@ func (o oomRecord) crowd() string {
 			most = t
 		}
 	}
-	atLeast := ""
-	if len(o.Tasks) == fact.MostTasks {
-		atLeast = "at least "
-	}
+	atLeast := whether(len(o.Tasks) == fact.MostTasks, "at least ", "")
 	return fmt.Sprintf(", which %s%d processes filled together, %d of them %s", atLeast, len(o.Tasks), count[most.Command], most.Command)
 }
 

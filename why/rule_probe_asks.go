@@ -183,10 +183,7 @@ func probeCommandLate(p *probing) *finding {
 	if came != nil || p.endsElsewhen() != nil {
 		return nil // it ends well, only later
 	}
-	nor := ""
-	if silent != nil {
-		nor = fmt.Sprintf(", nor within %s when it was run once more", prose.Span(fact.Of[fact.AskedAgain](silent).Patience))
-	}
+	nor := whether(silent != nil, fmt.Sprintf(", nor within %s when it was run once more", prose.Span(fact.Of[fact.AskedAgain](silent).Patience)), "")
 	if p.h.FromAPI && !p.sleepsTooLong() && p.slowToBegin() == "" {
 		return nil // whose silence that is, and whether it had CPU, nobody saw
 	}

@@ -69,10 +69,7 @@ func probeThrottled(p *probing) *finding {
 		f.text = fmt.Sprintf("only %d of %d CPU periods were throttled in that time", stalled, periods)
 		return f
 	}
-	f.weight = strong
-	if part >= 0.8 {
-		f.weight = certain
-	}
+	f.weight = whether(part >= 0.8, certain, strong)
 	f.chain = p.chain(a, b)
 	f.text = fmt.Sprintf("Container %s was stalled by its own CPU limit%s: %d of %d CPU periods were throttled while %s timed out.",
 		p.run.Container, p.cpuLimit(), stalled, periods, p.what())

@@ -283,10 +283,7 @@ func probeNeverAnswers(p *probing) *finding {
 		return nil // it wants to run, or others of its processes do, and where it gets no CPU others do
 	}
 	f.chain = append(f.chain, link(seen))
-	idle := ""
-	if look.Over > 0 {
-		idle = ", and its main process " + idleWords(look)
-	}
+	idle := whether(look.Over > 0, ", and its main process "+idleWords(look), "")
 	f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and answers nothing, not even within %s%s.", p.run.Container, p.what(), prose.Span(b.Patience), idle)
 	p.complains(f)
 	f.fixes = []answer.Fix{p.h.inside("see what each of its threads waits for", p.run.Container, kubectl.Threads), p.h.logsFix(p.run)}

@@ -59,10 +59,7 @@ func startConfig(c notStarted) *finding {
 		return nil
 	}
 	what := prose.Brief(c.message, kept)
-	text := fmt.Sprintf("Container %s needs something that does not exist: %s.", c.run.Container, what)
-	if c.says(knowledge.NoSuchKey) {
-		text = fmt.Sprintf("Container %s needs a key that its ConfigMap or Secret does not have: %s.", c.run.Container, what)
-	}
+	text := whether(c.says(knowledge.NoSuchKey), fmt.Sprintf("Container %s needs a key that its ConfigMap or Secret does not have: %s.", c.run.Container, what), fmt.Sprintf("Container %s needs something that does not exist: %s.", c.run.Container, what))
 	kind, name := c.h.missingObject(c.message)
 	return &finding{
 		cause: answer.ConfigMissing, weight: certain, certainty: answer.Recorded, chain: c.chain(), text: text,
@@ -144,10 +141,7 @@ func startCommand(c notStarted) *finding {
 			correct = c.h.specFix(fmt.Sprintf("run %s in place of %s, if that is meant, or use an image that has the program", near, m[1]))
 		}
 	}
-	list := "containers"
-	if c.h.IsInit(c.run.Container) {
-		list = "initContainers"
-	}
+	list := whether(c.h.IsInit(c.run.Container), "initContainers", "containers")
 	return f.fix(correct, c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.%s[*].command}'", c.h.Pod.Name, list)))
 }
 
@@ -272,10 +266,7 @@ func imageUnreachable(c notStarted) *finding {
 	if c.reason != "RegistryUnavailable" && !c.says(knowledge.RegistryAway) {
 		return nil
 	}
-	away := "its registry does not answer"
-	if strings.Contains(c.message, "lookup ") {
-		away = "the name of its registry was not resolved on the node"
-	}
+	away := whether(strings.Contains(c.message, "lookup "), "the name of its registry was not resolved on the node", "its registry does not answer")
 	return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: "+away+colon(prose.Last(c.message, kept)), kubectl.OnNode("ask the registry from the node", shell.Linef("curl -sI https://%s/v2/", registryOf(fact.Of[fact.ImageFailed](c.fact).Image))), loadImage)
 }
 

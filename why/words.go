@@ -53,3 +53,11 @@ func hookSaid(text string) string {
 }
 
 func signalName(n int32) string { return cmp.Or(fact.SignalNames[n], fmt.Sprintf("signal %d", n)) }
+
+// whether is one of two, by what is so.
+func whether[T any](is bool, yes, no T) T {
+	if is {
+		return yes
+	}
+	return no
+}
