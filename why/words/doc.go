@@ -4,14 +4,9 @@
 // messages. The package knows nothing of pods; all functions are pure.
 //
 //	logs.go          reading logs with what is known here
-//	kubelet.go       kubelet, and our own node, which has its words
+//	kubelet.go       kubelet, also of a runtime that gives no answer; our own node, which has its words; the scheduler
 //	runc.go          runc, and the kernel that refuses it something
-//	containerd.go    a runtime that gives no answer
-//	scheduler.go     why a pod gets no node
 //	kernel.go        what a system call came to, in the C library's words
-//	applications.go  languages, libraries, databases and shells
-//	variables.go     names of environment variables
-//	probes.go        the clients that probes are made with, servers and proxies
-//	size.go          how much memory a setting allows
-//	value.go         whether words have a value, and not as a part of another
+//	applications.go  languages, libraries, databases, shells, and the clients that probes are made with
+//	value.go         values, variables and sizes in words
 package words

@@ -40,3 +40,17 @@ func NoVolumeKey(message string) (volume, key string) {
 	}
 	return "", ""
 }
+
+// Scheduler drops what the scheduler adds about preemption, which could not help either.
+func Scheduler(message string) string {
+	message, _, _ = strings.Cut(message, " no new claims to deallocate")
+	message, _, _ = strings.Cut(message, " preemption:")
+	return message
+}
+
+// NoRuntime says whether a call of CRI that kubelet tells of got no answer: the code is gRPC's own. What the runtime
+// passes on, such as a network plugin's that reached nobody, has the code Unknown before it.
+func NoRuntime(message string) bool {
+	_, rest, ok := strings.Cut(message, "rpc error: code = ")
+	return ok && strings.HasPrefix(rest, "Unavailable ")
+}
