@@ -8,9 +8,8 @@
 // different revisions. So a workload that fails wherever it runs accuses no node, even if
 // it runs on one only.
 //
-//	common.go      the scene, and what is found in it
-//	dependency.go  pods that ask for the same
-//	revision.go    pods of one revision of a workload; changes.go, what came with it
-//	nodes.go       pods on the same nodes, and what those share; traits.go, what nodes can share
-//	chance.go      what chance would do
+//	common.go    the scene, what is found in it, and pods that ask for the same
+//	revision.go  pods of one revision of a workload; changes.go, what came with it
+//	nodes.go     pods on the same nodes, and what nodes can share
+//	chance.go    what chance would do
 package common

@@ -9,7 +9,7 @@
 //
 //	history.go  a history and its runs
 //	run.go      whose a process is; what the looks and kills of one run say
-//	pod.go      the pod itself: kinds of containers, deletion, conditions, changes
-//	node.go     when its node's agent ran, and when the machine was restarted
+//	pod.go      the pod itself: kinds of containers, deletion, conditions, changes; when its node's agent
+//	            ran, and when the machine was restarted
 //	status.go   the pod's status, as it was seen or as package health computes it
 package history
