@@ -50,18 +50,18 @@
 //	sight.go     which attempts were seen
 //	order.go     whether an end was ordered, and who decided, as far as that is known
 //	from_api.go  what stands for sight of the node where only the API server was asked
-//	exit.go      why a run ended; rule_exit.go, by itself; rule_killed.go, by a signal to it or a child;
-//	             rule_oom.go; rule_room.go, for want of room; rule_dependency.go; rule_meaning.go, what
-//	             well-known last words stand for, by [whylet.dev/whylet/knowledge]; advice.go carries out
-//	             its steps
+//	exit.go      why a run ended; rule_exit.go, by itself, and what well-known last words stand
+//	             for, by [whylet.dev/whylet/knowledge], whose steps advice.go carries out; rule_killed.go,
+//	             by a signal to it or a child; rule_oom.go; rule_room.go, for want of room;
+//	             rule_dependency.go
 //	probing.go   why a probe fails, and probing_mode.go, in which way; probing_told.go words it and its
 //	             attempts; rule_probe*.go and rule_mesh.go, one file a family
-//	rule_probe_where.go   why a probe fails, by where it asks, and whose answer it gets
+//	rule_probe_where.go   why a probe fails, by where it asks, what is on its way, and whose answer it gets
 //	rule_probe_log.go     by what the container says in its log
 //	rule_probe_awaits.go  by whose answer is waited for
 //	rule_probe_speaks.go  by what else is spoken there
-//	start.go     why a container or a pod does not start, or what cannot be mounted into it, by
-//	             rule_start.go; start_init.go, what the others wait for
+//	start.go     why a container or a pod does not start, by rule_start.go: what cannot be set up or
+//	             mounted, and which container the others wait for
 //	degraded.go  Ready pods that fail, by their logs and connections
 //	pod.go       the pod itself: completion, refusal, a shutdown, new resources without effect; ready.go,
 //	             readiness; evicted.go, what the node ran short of; rule_deleted.go, who wanted it gone
@@ -71,9 +71,8 @@
 //	log_end.go   the end of a log, of which the last lines are chosen anew
 //	links.go     facts as links of a chain, in words
 //	fixes.go     what to do, by what a container itself says, too; outcome.go, by what a look shows
-//	named_setting.go  where the spec gives a program what its words name
 //	given.go     what the pod gives a container and configures it with, laid beside the words that are about it
-//	named_file.go  where a file comes from that words name, and what to do there
+//	named.go     where a file or a value comes from that words name, and what to do there
 //	settings.go  what a spec says of heaps, volumes in memory, modes and shells
 //	words.go     processes and signals in words
 package why

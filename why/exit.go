@@ -297,10 +297,7 @@ func (e ending) sandboxKill(symptom string) answer.Verdict {
 }
 
 func colon(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ": " + strings.TrimSuffix(prose.Brief(text, kept), ".")
+	return whether(text == "", "", ": "+strings.TrimSuffix(prose.Brief(text, kept), "."))
 }
 
 // podKill explains a kill on the account of the whole pod.

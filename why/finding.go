@@ -225,10 +225,7 @@ func (f finding) parts(container string) answer.Parts {
 }
 
 func subject(container string) string {
-	if container == "" {
-		return "the pod"
-	}
-	return "container " + container
+	return whether(container == "", "the pod", "container "+container)
 }
 
 // take puts a finding that did not win where it belongs.

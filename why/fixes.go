@@ -224,10 +224,7 @@ func portsOf(all []fact.Listener) (ports []string) {
 
 // alsoLeast says that the least heap of a JVM has to be lowered with the largest, where its spec sets it.
 func (h *inquiry) alsoLeast(container string) string {
-	if strings.Contains(h.valuesOf(container), "-Xms") {
-		return ", and -Xms with it"
-	}
-	return ""
+	return whether(strings.Contains(h.valuesOf(container), "-Xms"), ", and -Xms with it", "")
 }
 
 // memoryQuantity returns bytes as a quantity of Kubernetes, rounded up; empty where there are none.

@@ -61,10 +61,7 @@ func (e ending) ranWell() (since time.Time, ok bool) {
 // sawNoOOM says whether no process of the container was OOM-killed: by the kernel's counters, or, where
 // nobody looked at them, by the runtime's word.
 func (e ending) sawNoOOM() bool {
-	if e.h.FromAPI {
-		return e.exit.RuntimeReason == "Error" || e.exit.RuntimeReason == "Completed"
-	}
-	return e.exit.OOMKnown && e.exit.OOMKills == 0
+	return whether(e.h.FromAPI, e.exit.RuntimeReason == "Error" || e.exit.RuntimeReason == "Completed", e.exit.OOMKnown && e.exit.OOMKills == 0)
 }
 
 // farCommands are programs of probes that ask others than the container, unless they are
@@ -311,10 +308,7 @@ func oomByStatus(e ending) *finding {
 
 // whoseLimit says what limit a container that was OOM-killed has.
 func (e ending) whoseLimit() string {
-	if e.limit() == 0 {
-		return "; it has no limit of its own"
-	}
-	return "; it has a limit of " + prose.Size(e.limit())
+	return whether(e.limit() == 0, "; it has no limit of its own", "; it has a limit of "+prose.Size(e.limit()))
 }
 
 // replaced says whether the script that a shell is given ends with exec of a program, whatever it

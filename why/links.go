@@ -17,12 +17,7 @@ import (
 )
 
 // afterSpan words how long something took, where that is known.
-func afterSpan(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return " after " + prose.Span(d)
-}
+func afterSpan(d time.Duration) string { return whether(d == 0, "", " after "+prose.Span(d)) }
 
 // Tell words any fact as a link of a chain.
 func Tell(f fact.Fact) answer.Link { return link(&f) }

@@ -180,12 +180,7 @@ func (e ending) probeMayHaveFailed(kind fact.ProbeKind) bool {
 	return true
 }
 
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
+func latest(a, b time.Time) time.Time { return whether(a.After(b), a, b) }
 
 // due says whether a probe was seen to fail as often as it takes to end the container.
 func (e ending) due(kind fact.ProbeKind) bool {

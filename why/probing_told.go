@@ -196,8 +196,5 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 
 // deadline is what kubelet's event says of an attempt that timed out, in brackets: what people look for.
 func deadline(b fact.Probed) string {
-	if b.Evidence == nil || !strings.Contains(b.Evidence.Error, "deadline exceeded") {
-		return ""
-	}
-	return " (context deadline exceeded)"
+	return whether(b.Evidence != nil && strings.Contains(b.Evidence.Error, "deadline exceeded"), " (context deadline exceeded)", "")
 }

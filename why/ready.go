@@ -314,10 +314,7 @@ func (h *inquiry) readyForAMoment(name string) bool {
 }
 
 func areFine(names []string) string {
-	if len(names) == 1 {
-		return "container " + names[0] + " is"
-	}
-	return "containers " + strings.Join(names, ", ") + " are"
+	return whether(len(names) == 1, "container "+names[0]+" is", "containers "+strings.Join(names, ", ")+" are")
 }
 
 func conditionOf(all []v1.PodCondition, kind v1.PodConditionType) *v1.PodCondition {

@@ -347,16 +347,9 @@ func deploymentScaled(h *inquiry) *finding {
 		return f.fix(h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", kubectl.Workload(h.Object))))
 	}
 	f.cause = answer.ScaledDown
-	f.text = fmt.Sprintf("Deployment %s wanted fewer pods: it scaled ReplicaSet %s down%s, which deleted this one, and no other ReplicaSet of its came instead.", name, set, fromTo(r.Down))
+	f.text = fmt.Sprintf("Deployment %s wanted fewer pods: it scaled ReplicaSet %s down%s to %d, which deleted this one, and no other ReplicaSet of its came instead.", name, set, whether(r.Down.From < 0, "", fmt.Sprintf(" from %d", r.Down.From)), r.Down.To)
 	f.fixes = []answer.Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", kubectl.Workload(h.Object)))}
 	return f
-}
-
-func fromTo(s *fact.Scaling) string {
-	if s.From < 0 {
-		return fmt.Sprintf(" to %d", s.To)
-	}
-	return fmt.Sprintf(" from %d to %d", s.From, s.To)
 }
 
 // byOwn is how it is known that its controller deleted the pod: by its own word, or by its

@@ -298,12 +298,7 @@ func (h *inquiry) blameOOM(f *finding, run *history.Run, record *fact.Fact) {
 	}
 }
 
-func ofSize(bytes int64) string {
-	if bytes == 0 {
-		return ""
-	}
-	return " of " + prose.Size(bytes)
-}
+func ofSize(bytes int64) string { return whether(bytes == 0, "", " of "+prose.Size(bytes)) }
 
 // oomRecord is the kernel's record of an OOM kill, with what follows from it.
 type oomRecord fact.OOMKilled

@@ -244,7 +244,7 @@ func probePath(p *probing) *finding {
 		f.weight = weak // what is behind it may not find what the path stands for
 	}
 	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: every attempt%s was answered with %d.",
-		kindWord(p.kind), p.run.Container, atTarget(prose.Brief(p.last.Evidence.Target, 80)), p.last.Evidence.Status)
+		kindWord(p.kind), p.run.Container, whether(p.last.Evidence.Target == "", "", " at "+prose.Brief(p.last.Evidence.Target, 80)), p.last.Evidence.Status)
 	if fix, because, ok := p.belowContext(); ok {
 		f.because, f.fixes = []string{because}, []answer.Fix{fix}
 		return f
@@ -360,12 +360,4 @@ func probeWrongProtocol(p *probing) *finding {
 		return nil
 	}
 	return f
-}
-
-// atTarget names what a probe asked; empty where that is not known.
-func atTarget(target string) string {
-	if target == "" {
-		return ""
-	}
-	return " at " + target
 }

@@ -260,12 +260,7 @@ func (p *probing) stalledUntil() time.Time {
 	return earliest(p.run.Exit.When(), p.until.Add(oomBefore))
 }
 
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
+func earliest(a, b time.Time) time.Time { return whether(b.Before(a), b, a) }
 
 // probeProcessStopped: the process that should answer is stopped or traced: the
 // main one, or the one that holds the probed port.

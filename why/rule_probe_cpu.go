@@ -119,10 +119,7 @@ func (p *probing) throttledStart(a, b *fact.Fact) *finding {
 }
 
 func (p *probing) cpuLimit() string {
-	if p.of.Resources.Limits.Cpu().IsZero() {
-		return ""
-	}
-	return " of " + p.of.Resources.Limits.Cpu().String() + " CPU"
+	return whether(p.of.Resources.Limits.Cpu().IsZero(), "", " of "+p.of.Resources.Limits.Cpu().String()+" CPU")
 }
 
 // probeNodeCPU: it wanted to run and was not let, without a quota of its own, and it was

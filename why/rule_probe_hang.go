@@ -144,17 +144,11 @@ func (p *probing) idlesLong() (use, bool) {
 }
 
 func waitWords(connections int) string {
-	if connections == 1 {
-		return "1 connection waits"
-	}
-	return fmt.Sprintf("%d connections wait", connections)
+	return whether(connections == 1, "1 connection waits", fmt.Sprintf("%d connections wait", connections))
 }
 
 func idleWords(look fact.Looked) string {
-	if look.Over > 0 {
-		return "used " + prose.Span(look.CPUUsed) + " CPU in " + prose.Span(look.Over)
-	}
-	return stateWords(look.State)
+	return whether(look.Over > 0, "used "+prose.Span(look.CPUUsed)+" CPU in "+prose.Span(look.Over), stateWords(look.State))
 }
 
 // again are the newest patient requests after one of the failed attempts: the one

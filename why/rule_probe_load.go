@@ -21,10 +21,7 @@ const (
 )
 
 func share(look fact.Looked) float64 {
-	if look.Over <= 0 {
-		return -1
-	}
-	return float64(look.CPUUsed) / float64(look.Over)
+	return whether(look.Over <= 0, -1, float64(look.CPUUsed)/float64(look.Over))
 }
 
 // late says whether the attempts failed by being slow.

@@ -24,19 +24,11 @@ func process(command string, pid int) string {
 }
 
 // inBrackets puts what is known in brackets behind a word, with another before it.
-func inBrackets(lead, known string) string {
-	if known == "" {
-		return ""
-	}
-	return " (" + lead + known + ")"
-}
+func inBrackets(lead, known string) string { return whether(known == "", "", " ("+lead+known+")") }
 
 // howEnded words how a process ended.
 func howEnded(b fact.ProcessEnded) string {
-	if b.Signal != 0 {
-		return "died of " + signalName(b.Signal)
-	}
-	return fmt.Sprintf("ended with exit code %d", b.ExitCode)
+	return whether(b.Signal != 0, "died of "+signalName(b.Signal), fmt.Sprintf("ended with exit code %d", b.ExitCode))
 }
 
 // hookSaid is how a hook failed. Its command gives way to how that ended and what it said, which
