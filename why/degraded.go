@@ -347,10 +347,8 @@ func (g complainedNow) howOften(now time.Time) string {
 	if g.Until.IsZero() {
 		return prose.Times(g.Count)
 	}
-	last := "just now"
-	if ago := now.Sub(g.Until); ago >= time.Second {
-		last = prose.Span(ago) + " ago"
-	}
+	ago := now.Sub(g.Until)
+	last := whether(ago >= time.Second, prose.Span(ago)+" ago", "just now")
 	if g.Count == 1 {
 		return prose.Times(g.Count) + ", " + last
 	}

@@ -32,3 +32,13 @@ func newest[B fact.Body](facts []*fact.Fact) iter.Seq2[*fact.Fact, B] {
 func every[B fact.Body](facts []fact.Fact) iter.Seq2[*fact.Fact, B] {
 	return each[B](fact.All[B](facts))
 }
+
+// lastThat is the last of some facts that fits; nil where none does.
+func lastThat(facts []*fact.Fact, fits func(*fact.Fact) bool) *fact.Fact {
+	for _, f := range slices.Backward(facts) {
+		if fits(f) {
+			return f
+		}
+	}
+	return nil
+}

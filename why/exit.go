@@ -111,10 +111,7 @@ func (e ending) explain(symptom string) answer.Verdict {
 		what, missing := e.openWords()
 		return undecided(symptom, run.Container, what, e.chain(e.stopped()), rest, missing, h.logsFix(run), h.describeFix())
 	}
-	what := fmt.Sprintf("Container %s ended with exit code %d%s, and the node did not end it.", run.Container, e.exit.ExitCode, e.after())
-	if e.h.FromAPI {
-		what = fmt.Sprintf("Container %s ended with exit code %d%s, and no event says that the node ended it.", run.Container, e.exit.ExitCode, e.after())
-	}
+	what := fmt.Sprintf("Container %s ended with exit code %d%s, and %s.", run.Container, e.exit.ExitCode, e.after(), whether(h.FromAPI, "no event says that the node ended it", "the node did not end it"))
 	look := []answer.Fix{kubectl.OnNode("look for the kernel's own record on the node", "dmesg -T | grep -iE 'oom|killed process' | tail")}
 	missing := "The evidence does not tell these apart."
 	if !e.exit.OOMKnown {
@@ -240,10 +237,7 @@ func (e ending) probeKill(symptom string, kill fact.Kill) answer.Verdict {
 	p := newProbing(e.h, e.run, kind, e.run.Kill.Because)
 	v := p.explain(symptom)
 	v.Chain = inOrder(append(v.Chain, links(e.run.Kill, e.run.Exit)...))
-	row := ""
-	if n := len(p.failed); n > 1 {
-		row = " " + prose.Times(n) + " in a row"
-	}
+	row := whether(len(p.failed) > 1, " "+prose.Times(len(p.failed))+" in a row", "")
 	then := fmt.Sprintf("So its %s probe failed%s, and the node ended the container", kindWord(kind), row)
 	if e.exit.ExitCode != 0 {
 		then += fmt.Sprintf(" (exit code %d)", e.exit.ExitCode)
@@ -254,12 +248,7 @@ func (e ending) probeKill(symptom string, kill fact.Kill) answer.Verdict {
 
 // hookKill explains a kill by the postStart hook that failed.
 func (e ending) hookKill(symptom string) answer.Verdict {
-	var hook *fact.Fact
-	for _, f := range e.run.Hooks {
-		if slices.Contains(e.run.Kill.Because, f.ID) {
-			hook = f
-		}
-	}
+	hook := lastThat(e.run.Hooks, func(f *fact.Fact) bool { return slices.Contains(e.run.Kill.Because, f.ID) })
 	if f := e.hookOOM(hook); f != nil {
 		return f.verdict(symptom, e.run.Container, nil)
 	}
@@ -277,12 +266,7 @@ func (e ending) hookKill(symptom string) answer.Verdict {
 
 // sandboxKill explains the end of a container whose sandbox ended.
 func (e ending) sandboxKill(symptom string) answer.Verdict {
-	var lost *fact.Fact
-	for _, f := range e.h.because(e.run.Kill) {
-		if f.Body.Kind() == (fact.SandboxLost{}).Kind() {
-			lost = f
-		}
-	}
+	lost := lastThat(e.h.because(e.run.Kill), func(f *fact.Fact) bool { return f.Body.Kind() == (fact.SandboxLost{}).Kind() })
 	f := finding{
 		cause: answer.SandboxFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(lost, e.run.Kill),
 		text:  fmt.Sprintf("The pod's sandbox ended although nobody asked it to, so all its containers were ended and started in a new one%s.", colon(fact.Of[fact.SandboxLost](lost).Message)),

@@ -36,12 +36,11 @@ type Outage struct {
 
 // Long says whether the control plane misses a node for it.
 func (o Outage) Long(now time.Time) bool {
-	until := o.Until
-	if until.IsZero() {
-		until = now
-	}
-	return until.Sub(o.From) >= missedAfter
+	return o.last(now).Sub(o.From) >= missedAfter
 }
+
+// last is when it was over, or now.
+func (o Outage) last(now time.Time) time.Time { return whether(o.Until.IsZero(), now, o.Until) }
 
 // Outages finds in the facts about a node when it was away and why, oldest first.
 func Outages(node []fact.Fact) []Outage {
@@ -174,10 +173,7 @@ func silence(later []fact.Fact, f *fact.Fact, b fact.Lost) (Outage, bool) {
 func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
 	a := answer.New(answer.Subject{Kind: "Node", Name: name}, o.Now, o.Journal)
 	for _, out := range slices.Backward(Outages(node)) {
-		last := out.Until
-		if last.IsZero() {
-			last = o.Now
-		}
+		last := out.last(o.Now)
 		if !o.Since.IsZero() && last.Before(o.Since) || len(a.Symptoms) >= maxOutages {
 			continue
 		}
@@ -292,10 +288,7 @@ func (h *inquiry) away() []trouble {
 	}
 	var all []trouble
 	for _, o := range Outages(h.Node) {
-		last := o.Until
-		if last.IsZero() {
-			last = h.Now
-		}
+		last := o.last(h.Now)
 		planned := o.Ended && o.Rule == "" && fact.Of[fact.AgentStarted](factOf(h.Node, o)).Previous == fact.RunClean
 		if planned || !o.Long(h.Now) || h.Facts[0].Seen.After(o.From) || h.Now.Sub(last) > recalled || h.Over(o.From) {
 			continue

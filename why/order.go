@@ -65,13 +65,10 @@ func ifUnordered(judge func(ending) *finding) func(ending) *finding {
 // stopped is the signal by which the container runtime stopped the main process, on a
 // node on which somebody else decides; nil where none was seen.
 func (e ending) stopped() *fact.Fact {
-	for _, f := range slices.Backward(e.run.Signals) {
+	return lastThat(e.run.Signals, func(f *fact.Fact) bool {
 		b, ago := fact.Of[fact.Signalled](f), e.at.Sub(f.When())
-		if b.Main && b.Origin == fact.FromNode && ago >= -fact.OOMFollowedWithin && ago <= e.h.Grace()+fact.OOMFollowedWithin {
-			return f
-		}
-	}
-	return nil
+		return b.Main && b.Origin == fact.FromNode && ago >= -fact.OOMFollowedWithin && ago <= e.h.Grace()+fact.OOMFollowedWithin
+	})
 }
 
 // tracedStops are the stop signals that a trace of signals shows.

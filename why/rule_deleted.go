@@ -90,12 +90,7 @@ func (h *inquiry) disruption() (*fact.Fact, *v1.PodCondition) {
 	if !ok {
 		return nil, nil
 	}
-	var said *fact.Fact
-	for _, f := range fact.All[fact.ConditionsSeen](h.Facts) {
-		if f.ID < at.ID {
-			said = f
-		}
-	}
+	said := lastThat(fact.All[fact.ConditionsSeen](h.Facts), func(f *fact.Fact) bool { return f.ID < at.ID })
 	c := fact.Disruption(fact.Of[fact.ConditionsSeen](said).Conditions, at.When())
 	if c == nil {
 		return nil, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -111,25 +110,20 @@ func told(b fact.Probed, original *v1.Probe) fact.Probed {
 
 // move puts the original probe's address into the evidence.
 func move(ev *fact.Evidence, original *v1.Probe) {
-	host, _, _ := splitAddress(cmp.Or(ev.Remote, addressOf(ev.Target)))
-	at := func(port string) string {
-		if strings.Contains(host, ":") {
-			return "[" + host + "]:" + port
-		}
-		return host + ":" + port
+	a := askedBy(original)
+	if a.as == "" {
+		return
 	}
-	switch {
-	case original.HTTPGet != nil:
-		get := original.HTTPGet
-		scheme := strings.ToLower(string(cmp.Or(get.Scheme, v1.URISchemeHTTP)))
-		ev.Remote = at(get.Port.String())
-		ev.Target = scheme + "://" + ev.Remote + "/" + strings.TrimPrefix(get.Path, "/")
+	host, _, _ := splitAddress(cmp.Or(ev.Remote, addressOf(ev.Target)))
+	ev.Remote = whether(strings.Contains(host, ":"), "["+host+"]:", host+":") + a.port.String()
+	ev.Target = ev.Remote
+	switch get := original.HTTPGet; {
+	case get != nil:
+		ev.Target = strings.ToLower(string(cmp.Or(get.Scheme, v1.URISchemeHTTP))) + "://" + ev.Remote + "/" + strings.TrimPrefix(get.Path, "/")
 	case original.TCPSocket != nil:
-		ev.Handler, ev.Remote = fact.TCPSocket, at(original.TCPSocket.Port.String())
-		ev.Target = ev.Remote
-	case original.GRPC != nil:
-		ev.Handler, ev.Remote = fact.GRPC, at(strconv.Itoa(int(original.GRPC.Port)))
-		ev.Target = ev.Remote
+		ev.Handler = fact.TCPSocket
+	default:
+		ev.Handler = fact.GRPC
 	}
 }
 

@@ -18,12 +18,7 @@ import (
 
 // oomMain: the OOM killer took the main process.
 func oomMain(e ending) *finding {
-	var record *fact.Fact
-	for _, f := range e.run.OOMKills {
-		if fact.Of[fact.OOMKilled](f).Main {
-			record = f
-		}
-	}
+	record := lastThat(e.run.OOMKills, func(f *fact.Fact) bool { return fact.Of[fact.OOMKilled](f).Main })
 	if record == nil && !e.exit.MainOOMKilled {
 		return cmp.Or(e.oomTookMain(), e.oomPerhapsMain())
 	}
@@ -49,12 +44,9 @@ func oomMain(e ending) *finding {
 // openOOM is an OOM kill right before an end with 137 of which nobody knows whether it took
 // the main process; nil where there is none.
 func (e ending) openOOM() *fact.Fact {
-	for _, f := range slices.Backward(e.run.OOMKills) {
-		if fact.Of[fact.OOMKilled](f).MainOpen && e.exit.ExitCode == 137 && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
-			return f
-		}
-	}
-	return nil
+	return lastThat(e.run.OOMKills, func(f *fact.Fact) bool {
+		return fact.Of[fact.OOMKilled](f).MainOpen && e.exit.ExitCode == 137 && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin
+	})
 }
 
 // oomTookMain: the kernel itself killed the main process right when it OOM-killed a child,
@@ -112,12 +104,7 @@ func oomChildThenExit(e ending) *finding {
 	if e.exit.MainOOMKilled || e.exit.ByKernel {
 		return nil
 	}
-	var record *fact.Fact
-	for _, f := range e.run.OOMKills {
-		if !fact.Of[fact.OOMKilled](f).Main && e.endsOver(f) {
-			record = f
-		}
-	}
+	record := lastThat(e.run.OOMKills, func(f *fact.Fact) bool { return !fact.Of[fact.OOMKilled](f).Main && e.endsOver(f) })
 	if record == nil {
 		return nil
 	}

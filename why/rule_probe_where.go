@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -301,12 +302,8 @@ func probeBlocked(p *probing) *finding {
 
 // newestRefused is the last of the attempts that was refused.
 func (p *probing) newestRefused() *fact.Fact {
-	for _, f := range slices.Backward(p.failed) {
-		if _, m := p.read(fact.Of[fact.Probed](f)); m == refused {
-			return f
-		}
-	}
-	return p.failed[len(p.failed)-1]
+	refusal := func(f *fact.Fact) bool { _, m := p.read(fact.Of[fact.Probed](f)); return m == refused }
+	return cmp.Or(lastThat(p.failed, refusal), p.failed[len(p.failed)-1])
 }
 
 // gotThrough says whether the newest attempt came to a connection, whatever came of that.

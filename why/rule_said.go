@@ -149,7 +149,7 @@ func permissionSaid(e ending) *finding {
 	f := &finding{
 		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, gist(said)),
-		fixes: []answer.Fix{e.h.logsFix(e.run)}, saysUser: e.h.runsAsUser(e.spec),
+		fixes: []answer.Fix{e.h.logsFix(e.run)}, saysUser: e.h.userOf(e.spec) != 0,
 	}
 	if add := e.h.addFixes(e.spec, said); add != nil {
 		f.fixes = append(add, f.fixes...)
@@ -179,7 +179,7 @@ func (e ending) notItsVolume() string {
 // has run as another user; and that.
 func (e ending) notItsFile() (said, less string) {
 	pod := e.h.Object
-	if pod == nil || !e.h.runsAsUser(e.spec) {
+	if pod == nil || e.h.userOf(e.spec) == 0 {
 		return "", ""
 	}
 	for _, line := range e.saidAtLast() {
@@ -200,7 +200,7 @@ func (e ending) notItsFile() (said, less string) {
 func (e ending) notItsDatabase() *finding {
 	pod, user := e.h.Object, e.h.fewerRights(e.spec)
 	said := e.said(knowledge.SQLiteNotOpened.In)
-	if said == "" || pod == nil || !e.h.runsAsUser(e.spec) || pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.FSGroup != nil {
+	if said == "" || pod == nil || e.h.userOf(e.spec) == 0 || pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.FSGroup != nil {
 		return nil
 	}
 	given := slices.Concat(e.spec.Command, e.spec.Args)
@@ -331,35 +331,23 @@ func (h *inquiry) addFixes(c *v1.Container, said string) []answer.Fix {
 	return []answer.Fix{h.addFix(needs)}
 }
 
-// userOf is the user whom the spec has a container run as; nil where it names none.
-func (h *inquiry) userOf(c *v1.Container) (user *int64) {
-	if pod := h.Object.Spec.SecurityContext; pod != nil {
-		user = pod.RunAsUser
+// userOf is the user other than root whom the spec has a container run as; 0 where it names none.
+func (h *inquiry) userOf(c *v1.Container) (user int64) {
+	if pod := h.podSpec().SecurityContext; pod != nil && pod.RunAsUser != nil {
+		user = *pod.RunAsUser
 	}
 	if own := c.SecurityContext; own != nil && own.RunAsUser != nil {
-		user = own.RunAsUser
+		user = *own.RunAsUser
 	}
-	return user
-}
-
-// runsAsUser reports whether the spec has a container run as another user than root.
-func (h *inquiry) runsAsUser(c *v1.Container) bool {
-	if c.Name == "" || h.Object == nil {
-		return false
-	}
-	user := h.userOf(c)
-	return user != nil && *user != 0
+	return whether(c.Name == "", 0, user)
 }
 
 // fewerRights says what a container's security context takes from it; "" when it
 // takes nothing that could make a call fail with EACCES or EPERM.
 func (h *inquiry) fewerRights(c *v1.Container) string {
-	if c.Name == "" || h.Object == nil {
-		return ""
-	}
 	switch user, own := h.userOf(c), c.SecurityContext; {
-	case user != nil && *user != 0:
-		return fmt.Sprintf("it runs as user %d (runAsUser)", *user)
+	case user != 0:
+		return fmt.Sprintf("it runs as user %d (runAsUser)", user)
 	case own != nil && own.Capabilities != nil && len(own.Capabilities.Drop) > 0:
 		return fmt.Sprintf("it runs without capabilities (%v dropped)", own.Capabilities.Drop)
 	}
