@@ -37,58 +37,53 @@ type Question struct {
 	why.Options
 }
 
-// The parameters of GET /why.
-const (
-	paramKind, paramNamespace, paramName, paramUID, paramOwner = "kind", "namespace", "name", "uid", "owner"
-	paramContainer, paramSince, paramAlone, paramLook          = "container", "since", "alone", "look"
-	paramWhatIf, paramSuggest, paramWithin                     = "whatif", "suggest", "within"
-	paramValues                                                = "values"
-)
+// texts are the parameters of GET /why that are texts, by name.
+func (q *Question) texts() map[string]*string {
+	return map[string]*string{
+		"namespace": &q.Namespace, "name": &q.Name, "uid": (*string)(&q.UID), "owner": (*string)(&q.Owner),
+		"container": &q.Container, "whatif": &q.WhatIf, "within": &q.Within,
+	}
+}
+
+// flags are those that are set or not.
+func (q *Question) flags() map[string]*bool {
+	return map[string]*bool{"alone": &q.Alone, "look": &q.Look, "suggest": &q.Suggest, "values": &q.WithValues}
+}
 
 // Values are the parameters that [ParseQuestion] reads. Policy and Journal are for the
 // node to know, Now for its clock: they are left out.
 func (q Question) Values() url.Values {
 	v := url.Values{}
-	set := func(name, value string) {
-		if value != "" {
-			v.Set(name, value)
+	for name, text := range q.texts() {
+		if *text != "" {
+			v.Set(name, *text)
 		}
 	}
-	flag := func(name string, on bool) {
-		if on {
+	for name, on := range q.flags() {
+		if *on {
 			v.Set(name, "true")
 		}
 	}
-	set(paramNamespace, q.Namespace)
-	set(paramName, q.Name)
-	set(paramUID, string(q.UID))
-	set(paramOwner, string(q.Owner))
-	set(paramContainer, q.Container)
-	set(paramWhatIf, q.WhatIf)
-	set(paramWithin, q.Within)
-	flag(paramAlone, q.Alone)
-	flag(paramLook, q.Look)
-	flag(paramSuggest, q.Suggest)
-	flag(paramValues, q.WithValues)
 	if q.Node {
-		v.Set(paramKind, "node")
+		v.Set("kind", "node")
 	}
 	if !q.Since.IsZero() {
-		v.Set(paramSince, q.Now.Sub(q.Since).String())
+		v.Set("since", q.Now.Sub(q.Since).String())
 	}
 	return v
 }
 
 // ParseQuestion reads what [Question.Values] wrote, at the time now. The error is for
 // the asker.
-func ParseQuestion(v url.Values, now time.Time) (Question, error) {
-	on := func(name string) bool { return v.Get(name) == "true" }
-	q := Question{
-		Namespace: v.Get(paramNamespace), Name: v.Get(paramName), UID: types.UID(v.Get(paramUID)), Owner: types.UID(v.Get(paramOwner)),
-		Look: on(paramLook), Suggest: on(paramSuggest), WithValues: on(paramValues), WhatIf: v.Get(paramWhatIf),
-		Options: why.Options{Now: now, Container: v.Get(paramContainer), Alone: on(paramAlone), Within: v.Get(paramWithin)},
+func ParseQuestion(v url.Values, now time.Time) (q Question, err error) {
+	q.Now = now
+	for name, text := range q.texts() {
+		*text = v.Get(name)
 	}
-	switch v.Get(paramKind) {
+	for name, on := range q.flags() {
+		*on = v.Get(name) == "true"
+	}
+	switch v.Get("kind") {
 	case "", "pod":
 	case "node":
 		q.Node = true
@@ -98,7 +93,7 @@ func ParseQuestion(v url.Values, now time.Time) (Question, error) {
 	if (q.WhatIf != "" || q.Suggest) && q.Name == "" {
 		return q, errors.New("whatif and suggest are about one pod, and its name is missing")
 	}
-	if since := v.Get(paramSince); since != "" {
+	if since := v.Get("since"); since != "" {
 		d, err := time.ParseDuration(since)
 		if err != nil || d < 0 {
 			return q, errors.New("since is not a duration such as 2h: " + since)
