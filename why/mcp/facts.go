@@ -18,8 +18,8 @@ import (
 const mostFacts = 200
 
 // behind are the facts behind an answer about one thing, by id, as they leave a node.
-func (t tools) behind(ctx context.Context, in subject) ([]fact.Fact, error) {
-	from, target, err := t.ask(in)
+func (t tools) behind(ctx context.Context, in object) ([]fact.Fact, error) {
+	from, target, err := t.ask(subject{Kind: in.Kind, Name: in.Name, Namespace: in.Namespace})
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +52,15 @@ func (t tools) behind(ctx context.Context, in subject) ([]fact.Fact, error) {
 	return all, err
 }
 
-type window struct {
+// object is of which facts are kept.
+type object struct {
 	Kind      string `json:"kind,omitempty" jsonschema:"pod (the default) or node"`
 	Name      string `json:"name" jsonschema:"its name"`
 	Namespace string `json:"namespace,omitempty" jsonschema:"its namespace; default: that of the kubeconfig"`
+}
+
+type window struct {
+	object
 	From      string `json:"from,omitempty" jsonschema:"first moment, as RFC 3339; default: as far back as is kept"`
 	To        string `json:"to,omitempty" jsonschema:"last moment, as RFC 3339; default: now"`
 }
@@ -83,7 +88,7 @@ func (t tools) timeline(ctx context.Context, in window) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	all, err := t.behind(ctx, subject{Kind: in.Kind, Name: in.Name, Namespace: in.Namespace})
+	all, err := t.behind(ctx, in.object)
 	if err != nil {
 		return "", nil, err
 	}
@@ -128,9 +133,7 @@ func (w window) span() (from, to time.Time, err error) {
 }
 
 type which struct {
-	Kind      string   `json:"kind,omitempty" jsonschema:"pod (the default) or node"`
-	Name      string   `json:"name" jsonschema:"its name"`
-	Namespace string   `json:"namespace,omitempty" jsonschema:"its namespace; default: that of the kubeconfig"`
+	object
 	IDs       []uint64 `json:"ids,omitempty" jsonschema:"ids of facts, as a verdict's chain has them"`
 	Kinds     []string `json:"kinds,omitempty" jsonschema:"kinds of facts, such as Exited or OOMKilled"`
 }
@@ -141,7 +144,7 @@ type factList struct {
 }
 
 func (t tools) facts(ctx context.Context, in which) (string, any, error) {
-	all, err := t.behind(ctx, subject{Kind: in.Kind, Name: in.Name, Namespace: in.Namespace})
+	all, err := t.behind(ctx, in.object)
 	if err != nil {
 		return "", nil, err
 	}

@@ -122,8 +122,7 @@ func (t tools) unhealthy(ctx context.Context, in scope) (string, any, error) {
 }
 
 type changes struct {
-	Name      string   `json:"name" jsonschema:"the pod's name"`
-	Namespace string   `json:"namespace,omitempty" jsonschema:"its namespace; default: that of the kubeconfig"`
+	pod
 	Changes   []string `json:"changes" jsonschema:"settings as [CONTAINER:]FIELD=VALUE, such as livenessProbe.timeoutSeconds=5 or app:memory=256Mi"`
 }
 
