@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -86,7 +87,8 @@ func (r *reader) miss(file, why string) {
 func (r *reader) keep(k record.Kind, o head, raw json.RawMessage) {
 	list := k.Held(o.Metadata.Namespace)
 	key := list + "/" + o.Metadata.Name
-	if err := isReadable(k, raw); err != nil {
+	object, err := typed(k, raw)
+	if err != nil {
 		r.miss(fmt.Sprintf("%.200q", key), err.Error())
 		r.torn = append(r.torn, list)
 		return
@@ -97,8 +99,8 @@ func (r *reader) keep(k record.Kind, o head, raw json.RawMessage) {
 	}
 	r.at[key] = len(r.into.Objects)
 	r.into.Objects = append(r.into.Objects, raw)
-	if k.Kind == "Pod" {
-		r.pods = append(r.pods, podOf(o))
+	if p, ok := object.(*v1.Pod); ok {
+		r.pods = append(r.pods, podOf(p))
 	}
 }
 
@@ -110,16 +112,16 @@ func (r *reader) keepMade(k record.Kind, object any) {
 	}
 }
 
-// isReadable reports why a client cannot read an object: one of those would leave it without the whole list.
-func isReadable(k record.Kind, raw json.RawMessage) error {
+// typed reads an object as a client does; one that none can read would leave it without the whole list.
+func typed(k record.Kind, raw json.RawMessage) (runtime.Object, error) {
 	if err := record.Sound(raw); err != nil {
-		return err
+		return nil, err
 	}
 	into, err := scheme.Scheme.New(schema.FromAPIVersionAndKind(k.Version, k.Kind))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return json.Unmarshal(raw, into)
+	return into, json.Unmarshal(raw, into)
 }
 
 // hold notes that all objects of a kind in a namespace are in the dump.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/why/record"
 )
 
@@ -17,9 +19,12 @@ type pod struct {
 	waiting     []string // those of them that wait for their next run
 }
 
-func podOf(o head) pod {
-	p := pod{space: o.Metadata.Namespace, name: o.Metadata.Name}
-	for _, c := range slices.Concat(o.Spec.InitContainers, o.Spec.Containers, o.Spec.EphemeralContainers) {
+func podOf(o *v1.Pod) pod {
+	p := pod{space: o.Namespace, name: o.Name}
+	for _, c := range slices.Concat(o.Spec.InitContainers, o.Spec.Containers) {
+		p.containers = append(p.containers, c.Name)
+	}
+	for _, c := range o.Spec.EphemeralContainers {
 		p.containers = append(p.containers, c.Name)
 	}
 	for _, s := range slices.Concat(o.Status.InitContainerStatuses, o.Status.ContainerStatuses) {

@@ -25,22 +25,6 @@ type head struct {
 		Continue  string `json:"continue"`
 	} `json:"metadata"`
 	Items []json.RawMessage `json:"items"`
-	Spec  struct {
-		InitContainers, Containers, EphemeralContainers []struct {
-			Name string `json:"name"`
-		}
-	} `json:"spec"`
-	Status struct {
-		InitContainerStatuses, ContainerStatuses []status
-	} `json:"status"`
-}
-
-// status is how a container is.
-type status struct {
-	Name  string `json:"name"`
-	State struct {
-		Waiting *struct{} `json:"waiting"`
-	} `json:"state"`
 }
 
 // jsonDocuments reads objects that follow one another, and reports whether one was known.
