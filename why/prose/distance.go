@@ -36,7 +36,7 @@ func Nearest(name string, all []string) (best string) {
 			continue
 		}
 		d := Distance(strings.ToLower(name), strings.ToLower(one))
-		if d == 2 && sameLetters(name, one) {
+		if d == 2 && slices.Equal(letters(name), letters(one)) {
 			d = 1
 		}
 		if d < least || d == least && best != "" && one < best {
@@ -46,11 +46,4 @@ func Nearest(name string, all []string) (best string) {
 	return best
 }
 
-func sameLetters(a, b string) bool {
-	of := func(s string) string {
-		letters := []byte(s)
-		slices.Sort(letters)
-		return string(letters)
-	}
-	return of(a) == of(b)
-}
+func letters(s string) []byte { return slices.Sorted(slices.Values([]byte(s))) }
