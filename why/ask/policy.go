@@ -133,11 +133,8 @@ func (f *follower) blocked(ctx context.Context, all []netpol.Connection, to, by 
 
 // idle reports whether the node that would have to block a connection is one of Whylet's own, which enforce no policies.
 func (f *follower) idle(ctx context.Context, c netpol.Connection, r netpol.Result) bool {
-	pod := c.Client.Pod
-	if r.Direction == networkingv1.PolicyTypeIngress {
-		pod = c.Server.Pod
-	}
-	node, err := oneOf[v1.Node](ctx, f.question, "", pod.Spec.NodeName)
+	end, _ := r.Ends(c)
+	node, err := oneOf[v1.Node](ctx, f.question, "", end.Pod.Spec.NodeName)
 	if err != nil || !cluster.Own(node) {
 		return false
 	}

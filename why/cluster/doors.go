@@ -75,11 +75,7 @@ func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) (answ
 
 // answerOf is the answer about a pod; nil where none of them is.
 func answerOf(pod *v1.Pod, answers []answer.Answer) *answer.Answer {
-	i := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID })
-	if i < 0 {
-		return nil
-	}
-	return &answers[i]
+	return first(answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID })
 }
 
 // listeningOf is what a pod listens on; nil where nobody looked.
@@ -209,14 +205,14 @@ func misled(service *v1.Service, p v1.ServicePort, pod *v1.Pod, candidates []v1.
 	called := func(c *v1.Pod) bool {
 		return CalledLike(c) == service.Name || slices.Contains(slices.Collect(maps.Values(c.Labels)), service.Name)
 	}
-	i := slices.IndexFunc(candidates, func(c v1.Pod) bool {
+	meant := first(candidates, func(c v1.Pod) bool {
 		_, declares := portsOf([]v1.Pod{c}, targetPort(p))
 		return declares && !Leads(service, &c) && LooksWell(&c) && called(&c)
 	})
-	if _, declares := portsOf([]v1.Pod{*pod}, targetPort(p)); i < 0 || declares || called(pod) {
+	if _, declares := portsOf([]v1.Pod{*pod}, targetPort(p)); meant == nil || declares || called(pod) {
 		return nil
 	}
-	meant, name := &candidates[i], service.Namespace+"/"+service.Name
+	name := service.Namespace + "/" + service.Name
 	return &answer.Hop{
 		Service: name, Cause: answer.SelectorMismatch,
 		Text: fmt.Sprintf("Service %s selects %s, which is pod %s: that does not listen on port %s, to which the Service leads (it listens on %s). Pod %s, which is called like the Service and has that port, is not selected: its labels are %s.",

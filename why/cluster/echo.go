@@ -68,8 +68,7 @@ func SaysToo(v *answer.Verdict, pod *v1.Pod, by string, c answer.Complaint) {
 	if len(more) > 0 {
 		v.SayBecause(fmt.Sprintf("It says more there: %s.", strings.TrimSuffix(strings.Join(more, " / "), ".")))
 	}
-	fix := kubectl.Inspect("read what that pod said around it", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=100", pod.Name, c.Container))
-	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+	v.AddFirst(kubectl.Inspect("read what that pod said around it", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=100", pod.Name, c.Container)))
 }
 
 // WasAnswered says whether a verdict is that of one which was answered, or given up, by whom it asks: with a
@@ -85,18 +84,16 @@ func Meanwhile(a *answer.Answer) (answer.Complaint, bool) {
 	if i := ownError(a, false); i >= 0 {
 		return a.Complaints[i], true
 	}
-	i := slices.IndexFunc(a.Warnings, func(c answer.Complaint) bool { return !c.Another })
-	if i < 0 {
-		return answer.Complaint{}, false
+	if c := first(a.Warnings, func(c answer.Complaint) bool { return !c.Another }); c != nil {
+		return *c, true
 	}
-	return a.Warnings[i], true
+	return answer.Complaint{}, false
 }
 
 // SaysMeanwhile adds to a verdict what the one pod that it asks, and that looks well, says in its log now.
 func SaysMeanwhile(v *answer.Verdict, pod *v1.Pod, c answer.Complaint) {
 	v.SayBecause(fmt.Sprintf("Pod %s/%s, which it asks, is ready, and the log of its container %s says meanwhile: %s.", pod.Namespace, pod.Name, c.Container, strings.TrimSuffix(c.Text, ".")))
-	fix := kubectl.Inspect("read what that pod said around it", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=100", pod.Name, c.Container))
-	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+	v.AddFirst(kubectl.Inspect("read what that pod said around it", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=100", pod.Name, c.Container)))
 }
 
 // things are names of what is worked at: in quotes, after a word for such a thing, or an id.
@@ -110,13 +107,18 @@ var setting, raised, inFile = regexp.MustCompile(`^[A-Z0-9_]+$`), regexp.MustCom
 // Things are the names that words have for what is worked at, such as a task's or a queue's: only
 // those that are no mere words, nor of a file, a place, a setting or an error.
 func Things(said []string) []string {
-	var all []string
+	return thingsOf(said, func(m []string) (string, bool) {
+		name := strings.TrimRight(m[1]+m[2]+m[3], ".:-")
+		mere := !strings.ContainsAny(name, "._-:0123456789") || setting.MatchString(name) || raised.MatchString(name) || inFile.MatchString(name)
+		return name, len(name) >= 6 && !mere
+	})
+}
+
+func thingsOf(said []string, name func(match []string) (string, bool)) (all []string) {
 	for _, text := range said {
 		for _, m := range things.FindAllStringSubmatch(text, -1) {
-			name := strings.TrimRight(m[1]+m[2]+m[3], ".:-")
-			mere := !strings.ContainsAny(name, "._-:0123456789") || setting.MatchString(name) || raised.MatchString(name) || inFile.MatchString(name)
-			if len(name) >= 6 && !mere && !slices.Contains(all, name) {
-				all = append(all, name)
+			if one, ok := name(m); ok && !slices.Contains(all, one) {
+				all = append(all, one)
 			}
 		}
 	}
@@ -126,15 +128,10 @@ func Things(said []string) []string {
 // ThingsCalled are the names that words have for a queue or its like right behind the word for that, be they
 // mere words themselves.
 func ThingsCalled(said []string) []string {
-	var all []string
-	for _, text := range said {
-		for _, m := range things.FindAllStringSubmatch(text, -1) {
-			if name := strings.TrimRight(m[2], ".:-"); name != "" && !slices.Contains(all, name) {
-				all = append(all, name)
-			}
-		}
-	}
-	return all
+	return thingsOf(said, func(m []string) (string, bool) {
+		name := strings.TrimRight(m[2], ".:-")
+		return name, name != ""
+	})
 }
 
 // ConfiguredFor is the first of some things whose name a pod's specification has for a value.

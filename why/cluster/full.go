@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -55,14 +54,13 @@ func moreRoom(pod *v1.Pod, a *answer.Answer) []answer.Fix {
 // said since others were well that it waits for room on a disk, and what to do about that; ok is
 // false where it has not.
 func Stuck(pod *v1.Pod, a *answer.Answer, well time.Time) (text string, fixes []answer.Fix, ok bool) {
-	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool {
+	c := first(a.Complaints, func(c answer.Complaint) bool {
 		return !c.Another && c.Cause == answer.DiskFull && !c.At.IsZero() && (!c.Before || !well.IsZero() && !c.At.Before(well))
 	})
-	if i < 0 {
+	if c == nil {
 		return "", nil, false
 	}
-	c := a.Complaints[i]
-	return "It looks well and gave other answers, and keeps this one to itself without using CPU: it waits for room on a disk. " + c.Says(), roomFor(pod, c), true
+	return "It looks well and gave other answers, and keeps this one to itself without using CPU: it waits for room on a disk. " + c.Says(), roomFor(pod, *c), true
 }
 
 func roomFor(pod *v1.Pod, c answer.Complaint) []answer.Fix {

@@ -50,11 +50,7 @@ func Completed(o *batchv1.Job) bool { return isTrue(o, batchv1.JobComplete) != n
 func Failed(o *batchv1.Job) *batchv1.JobCondition { return isTrue(o, batchv1.JobFailed) }
 
 func isTrue(o *batchv1.Job, kind batchv1.JobConditionType) *batchv1.JobCondition {
-	i := slices.IndexFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == kind && c.Status == v1.ConditionTrue })
-	if i < 0 {
-		return nil
-	}
-	return &o.Status.Conditions[i]
+	return first(o.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == kind && c.Status == v1.ConditionTrue })
 }
 
 // RunsOn is the hop to a pod of a Job, of whose containers some are done and the others run on,

@@ -102,8 +102,7 @@ func Mention(v *answer.Verdict, hops []answer.Hop) {
 func Name(v *answer.Verdict, place, kind, space, name string) {
 	what := map[string]string{"svc": "Service", "pod": "pod"}[kind]
 	v.SayBecause(fmt.Sprintf("%s is %s %s/%s.", place, what, space, name))
-	fix := kubectl.Why("see what is known of it", kind, space, name)
-	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+	v.AddFirst(kubectl.Why("see what is known of it", kind, space, name))
 }
 
 // Answers says whether a fact of a verdict's chain is an answer with an HTTP status.

@@ -82,13 +82,17 @@ func SetVariable(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 // blamedContainer is the container that a verdict is about: where another pod's leads to it, the only one there
 // is; nil where nobody knows.
 func blamedContainer(v answer.Verdict, pod *v1.Pod) *v1.Container {
-	all := slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers)
-	for i := range all {
-		if v.Container == all[i].Name || v.Container == "" && len(all) == 1 {
-			return &all[i]
-		}
+	if all := blamedContainers(v, pod); len(all) == 1 {
+		return &all[0]
 	}
 	return nil
+}
+
+// blamedContainers are those that a verdict may be about.
+func blamedContainers(v answer.Verdict, pod *v1.Pod) []v1.Container {
+	return slices.DeleteFunc(slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers), func(c v1.Container) bool {
+		return v.Container != "" && v.Container != c.Name
+	})
 }
 
 // setIn is the step that gives a container variables, as which it calls them.

@@ -48,6 +48,6 @@ func UnknownThere(v *answer.Verdict, pod *v1.Pod, service, where, setting string
 		policy = "ClusterFirstWithHostNet"
 	}
 	v.Cause, v.Certainty, v.Rule = answer.DependencyDown, answer.Inferred, "node-name-server"
-	v.Fixes = append([]answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "set its dnsPolicy to "+policy)}, v.Fixes...)
+	v.AddFirst(kubectl.EditTemplate(pod.Namespace, pod, "set its dnsPolicy to "+policy))
 	v.Say(p)
 }

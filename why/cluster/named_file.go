@@ -156,17 +156,16 @@ func lacksEntry(v answer.Verdict) bool {
 // nameEntries says in the steps that add a line to the file of who may log in at a database where that file is, as
 // far as a ConfigMap of its pod has it.
 func nameEntries(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
-		lines := givenTo(pod, &c, all)
-		i := slices.IndexFunc(lines, func(l line) bool { return strings.Contains(l.key, entries) })
-		if i < 0 || v.Container != "" && v.Container != c.Name {
+	for _, c := range blamedContainers(*v, pod) {
+		l := first(givenTo(pod, &c, all), func(l line) bool { return strings.Contains(l.key, entries) })
+		if l == nil {
 			continue
 		}
 		v.Fixes = slices.Clone(v.Fixes)
 		for j := range v.Fixes {
 			if f := &v.Fixes[j]; f.ID == answer.StepAddEntry {
-				f.Text += fmt.Sprintf(" (key %s of ConfigMap %s)", lines[i].key, lines[i].configMap)
-				f.Command = kubectl.Command(pod.Namespace, "edit configmap %s", lines[i].configMap)
+				f.Text += fmt.Sprintf(" (key %s of ConfigMap %s)", l.key, l.configMap)
+				f.Command = kubectl.Command(pod.Namespace, "edit configmap %s", l.configMap)
 			}
 		}
 		return

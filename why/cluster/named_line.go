@@ -77,10 +77,7 @@ func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		return
 	}
 	quoted, last := ownWords(*v)
-	for _, c := range append(slices.Clone(pod.Spec.Containers), pod.Spec.InitContainers...) {
-		if v.Container != "" && v.Container != c.Name {
-			continue
-		}
+	for _, c := range blamedContainers(*v, pod) {
 		o := owner{pod, &c, givenTo(pod, &c, all), all}
 		at, ok := o.numbered(quoted, last)
 		if t, is := o.template(quoted, last); !ok && is {

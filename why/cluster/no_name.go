@@ -76,7 +76,7 @@ func InOtherDomain(v *answer.Verdict, pod *v1.Pod, service *v1.Service, domain, 
 	if where != "" {
 		text += ", in " + where
 	}
-	v.Fixes = append([]answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, text)}, v.Fixes...)
+	v.AddFirst(kubectl.EditTemplate(pod.Namespace, pod, text))
 }
 
 // NoNameBelow is the hop to a headless Service below which DNS has no name of a pod that is there: it has

@@ -48,14 +48,10 @@ func LacksNetwork(node *v1.Node) bool {
 
 // ready is the condition Ready of a node; nil where it has none, or there is no node.
 func ready(node *v1.Node) *v1.NodeCondition {
-	if node != nil {
-		for i := range node.Status.Conditions {
-			if c := &node.Status.Conditions[i]; c.Type == v1.NodeReady {
-				return c
-			}
-		}
+	if node == nil {
+		return nil
 	}
-	return nil
+	return first(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady })
 }
 
 // FailsByItself reports whether a pod on a node that is not Ready has failures of its own: the node's kubelet reports

@@ -198,11 +198,15 @@ func describe(pod *v1.Pod) answer.Fix {
 }
 
 func conditionOf(pod *v1.Pod, kind v1.PodConditionType) *v1.PodCondition {
-	i := slices.IndexFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == kind })
-	if i < 0 {
-		return nil
+	return first(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == kind })
+}
+
+// first is the first of some that fits; nil where none does.
+func first[T any](all []T, fits func(T) bool) *T {
+	if i := slices.IndexFunc(all, fits); i >= 0 {
+		return &all[i]
 	}
-	return &pod.Status.Conditions[i]
+	return nil
 }
 
 // inferred is the verdict of a rule.

@@ -109,10 +109,8 @@ func onPort(c netpol.Connection) string {
 
 // admission says what the nearest rule admits, and what of the other end differs.
 func admission(c netpol.Connection, r netpol.Result) string {
-	m, peer, way := r.Nearest, c.Client, "from"
-	if r.Direction == networkingv1.PolicyTypeEgress {
-		peer, way = c.Server, "to"
-	}
+	m, way := r.Nearest, ways[r.Direction]
+	_, peer := r.Ends(c)
 	if m.Rule < 0 {
 		return fmt.Sprintf("It has no %s rule, so it blocks every connection.", strings.ToLower(string(r.Direction)))
 	}
@@ -162,15 +160,14 @@ func labelOf(d netpol.Difference) string {
 	return d.Key + "=" + d.Has
 }
 
+// ways are how a rule has its peers, by its direction.
+var ways = map[networkingv1.PolicyType]string{networkingv1.PolicyTypeIngress: "from", networkingv1.PolicyTypeEgress: "to"}
+
 // mostRules is the maximum number of a policy's rules that are described.
 const mostRules = 3
 
 // describePolicy says what a policy selects, and what its rules of a direction admit.
 func describePolicy(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) string {
-	way := "from"
-	if direction == networkingv1.PolicyTypeEgress {
-		way = "to"
-	}
 	var rules []string
 	for _, r := range netpol.RulesOf(p, direction) {
 		var all []string
@@ -181,7 +178,7 @@ func describePolicy(p *networkingv1.NetworkPolicy, direction networkingv1.Policy
 		if ports := portsIn(r); ports != "" {
 			who += " on " + ports
 		}
-		rules = append(rules, way+" "+who)
+		rules = append(rules, ways[direction]+" "+who)
 	}
 	text := fmt.Sprintf("for %s; %s ", describeSelector("pods", &p.Spec.PodSelector), strings.ToLower(string(direction)))
 	switch n := len(rules) - mostRules; {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 
 	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
@@ -21,11 +20,8 @@ import (
 // policySteps are what to do about a connection that a policy blocks: admit it there, or give the other end the label
 // that a rule wants.
 func policySteps(c netpol.Connection, r netpol.Result) []answer.Fix {
-	m := r.Nearest
-	p, peer := m.Policy, c.Client
-	if r.Direction == networkingv1.PolicyTypeEgress {
-		peer = c.Server
-	}
+	m, p := r.Nearest, r.Nearest.Policy
+	_, peer := r.Ends(c)
 	where := ""
 	if asksDNS(c) && peer.Unknown {
 		where = " (most clusters have their DNS in namespace kube-system)"
@@ -68,10 +64,7 @@ type operation struct {
 // admitting is the JSON patch that makes the nearest policy admit a connection; empty if the other end cannot be
 // told by its labels or address.
 func admitting(c netpol.Connection, r netpol.Result, peer netpol.End) string {
-	m, field, peers := r.Nearest, "ingress", "from"
-	if r.Direction == networkingv1.PolicyTypeEgress {
-		field, peers = "egress", "to"
-	}
+	m, field, peers := r.Nearest, strings.ToLower(string(r.Direction)), ways[r.Direction]
 	who := peerFor(peer, m.Policy.Namespace)
 	if asksDNS(c) && peer.Unknown {
 		who = map[string]any{"namespaceSelector": map[string]any{"matchLabels": map[string]string{v1.LabelMetadataName: "kube-system"}}}

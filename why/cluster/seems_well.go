@@ -179,11 +179,10 @@ func now(c answer.Complaint) bool { return !c.Before }
 
 // LooksWellBut words a pod on the way that no probe calls unwell: by what its log says.
 func LooksWellBut(a *answer.Answer) string {
-	i := slices.IndexFunc(a.Complaints, now)
-	if i < 0 {
-		return "No fault is seen in it."
+	if c := first(a.Complaints, now); c != nil {
+		return "No fault is seen in it. " + c.Says()
 	}
-	return "No fault is seen in it. " + a.Complaints[i].Says()
+	return "No fault is seen in it."
 }
 
 // ChecksWrongly says whether a pod's log tells now that its own check of one behind it gets another answer than it wants.

@@ -21,9 +21,9 @@ func MayAllowMuch(v answer.Verdict) bool { return slices.Contains(ofMemory, v.Ca
 // ShowSize has what to do about a memory limit begin with the line of a ConfigMap which allows a container
 // most memory, where that is more than three quarters of its limit.
 func ShowSize(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+	for _, c := range blamedContainers(*v, pod) {
 		limit, has := c.Resources.Limits[v1.ResourceMemory]
-		if v.Container != "" && v.Container != c.Name || !has {
+		if !has {
 			continue
 		}
 		var most line

@@ -62,36 +62,29 @@ var topics = []topic{
 const mostOfTopic = 2
 
 // MayHaveTopic says whether a verdict is about what its configuration may have a line of.
-func MayHaveTopic(v answer.Verdict) bool { _, ok := topicOf(v); return ok }
+func MayHaveTopic(v answer.Verdict) bool { return topicOf(v) != nil }
 
-func topicOf(v answer.Verdict) (topic, bool) {
+func topicOf(v answer.Verdict) *topic {
 	quoted, last := ownWords(v)
 	said := append([]string{v.Words(), quoted}, last...)
 	for _, h := range v.Hops {
 		said = append(said, h.Words())
 	}
-	i := slices.IndexFunc(topics, func(t topic) bool {
+	return first(topics, func(t topic) bool {
 		return (len(t.causes) == 0 || slices.Contains(t.causes, v.Cause)) && (len(t.said) == 0 || slices.Contains(about, v.Cause) && knowledge.Any(strings.Join(said, "\n"), t.said...))
 	})
-	if i < 0 {
-		return topic{}, false
-	}
-	return topics[i], true
 }
 
 // ShowTopic adds to what to do about a pod that is to blame the lines of its configuration that are of what the
 // verdict is about, arguments and variables among them, where no step names them yet.
 func ShowTopic(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	t, ok := topicOf(*v)
-	if !ok || v.HasStep(answer.StepCorrectLine) {
+	t := topicOf(*v)
+	if t == nil || v.HasStep(answer.StepCorrectLine) {
 		return
 	}
-	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
-		if v.Container != "" && v.Container != c.Name {
-			continue
-		}
+	for _, c := range blamedContainers(*v, pod) {
 		if fix, ok := t.inArguments(pod, &c); ok {
-			v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+			v.AddFirst(fix)
 			return
 		}
 		lines := slices.DeleteFunc(givenTo(pod, &c, all), func(l line) bool { return comment.MatchString(l.text) || !t.fits.MatchString(l.text) })

@@ -72,9 +72,7 @@ func LeftBehind(a *answer.Answer, pods []v1.Pod, revision string, template *v1.P
 			}
 			v := &a.Verdicts[j]
 			v.SayThen(fmt.Sprintf("Pod %s is still of revision %s, and the StatefulSet is at %s%s. The controller does not update the pod before it is Ready.", p.Name, own, revision, otherImages(&p.Spec, template)))
-			v.Fixes = append([]answer.Fix{{
-				Text: fmt.Sprintf("if revision %s puts that right, delete pod %s: the new one is of that revision", revision, p.Name), Command: kubectl.Command(p.Namespace, "delete pod %s", p.Name), Risk: answer.Restarts,
-			}}, v.Fixes...)
+			v.AddFirst(answer.Fix{Text: fmt.Sprintf("if revision %s puts that right, delete pod %s: the new one is of that revision", revision, p.Name), Command: kubectl.Command(p.Namespace, "delete pod %s", p.Name), Risk: answer.Restarts})
 		}
 	}
 }

@@ -61,12 +61,17 @@ func Ingress(all []networkingv1.NetworkPolicy, c Connection) Result {
 	return evaluate(all, c, networkingv1.PolicyTypeIngress)
 }
 
-func evaluate(all []networkingv1.NetworkPolicy, c Connection, direction networkingv1.PolicyType) Result {
-	own, peer := c.Client, c.Server
-	if direction == networkingv1.PolicyTypeIngress {
-		own, peer = c.Server, c.Client
+// Ends returns the end that the policies select, and the other.
+func (r Result) Ends(c Connection) (own, peer End) {
+	if r.Direction == networkingv1.PolicyTypeIngress {
+		return c.Server, c.Client
 	}
+	return c.Client, c.Server
+}
+
+func evaluate(all []networkingv1.NetworkPolicy, c Connection, direction networkingv1.PolicyType) Result {
 	r := Result{Outcome: Allowed, Direction: direction}
+	own, peer := r.Ends(c)
 	if own.Pod == nil || peer.Pod != nil && peer.Pod.Namespace == own.Pod.Namespace && peer.Pod.Name == own.Pod.Name {
 		return r // a pod always reaches itself
 	}
