@@ -128,8 +128,7 @@ func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1
 		known.Only(q.space)
 	}
 	// What was read of a pod just now counts more than what its node told last.
-	for i := range known.Pods {
-		p := &known.Pods[i]
+	for p := range pointers(known.Pods) {
 		if at, read := own[p.UID]; read {
 			*p = s.Pods[at]
 			delete(own, p.UID)
@@ -158,8 +157,7 @@ func traitsOf(nodes []v1.Node) map[string]common.Traits {
 // NAMESPACE/NAME of a Service or pod, or the host. What is of the pod itself is left out.
 func (q *question) places(ctx context.Context, pods []common.Pod) {
 	var by *directory
-	for i := range pods {
-		p := &pods[i]
+	for p := range pointers(pods) {
 		if len(p.Asks) > 0 && by == nil {
 			by = q.directory(ctx)
 		}
@@ -208,8 +206,7 @@ func (q *question) directory(ctx context.Context) *directory {
 		d.space = metav1.NamespaceAll
 	}
 	d.services = readable[v1.Service](ctx, q, d.space)
-	for i := range d.services {
-		s := &d.services[i]
+	for s := range pointers(d.services) {
 		name := s.Namespace + "/" + s.Name
 		d.names[name] = true
 		for _, ip := range append(s.Spec.ClusterIPs, s.Spec.ClusterIP) {
@@ -227,8 +224,7 @@ func (d *directory) address(ctx context.Context, ip string) string {
 	}
 	d.known[ip] = ""
 	pods := d.withAddress(ctx, d.space, ip)
-	for i := range pods {
-		p := &pods[i]
+	for p := range pointers(pods) {
 		if p.Spec.HostNetwork {
 			continue
 		}

@@ -21,8 +21,7 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 		return
 	}
 	left := mostShown
-	for i := range all {
-		a := &all[i]
+	for a := range pointers(all) {
 		for j := range a.Verdicts {
 			v := &a.Verdicts[j]
 			space, name := blamed(a, j)

@@ -43,9 +43,7 @@ func (n *visit) copies(ctx context.Context, p place, service *v1.Service) bool {
 		n.leads(w, graph.ReplicaOf, graph.Likely, graph.Spec)
 		return w.cause != ""
 	}
-	pods := readable[v1.Pod](ctx, n.question, pod.Namespace)
-	for i := range pods {
-		c := &pods[i]
+	for c := range pointers(readable[v1.Pod](ctx, n.question, pod.Namespace)) {
 		if c.UID == pod.UID || n.seen[c.UID] || cluster.LooksWell(c) || !kubectl.Related(c, pod) && !n.copiesFrom(ctx, c, pod, service) {
 			continue
 		}
@@ -63,9 +61,7 @@ func (n *visit) members(ctx context.Context) {
 	if of == nil || of.Kind != "StatefulSet" || !slices.ContainsFunc(n.said, knowledge.NoLeader.In) {
 		return
 	}
-	pods := readable[v1.Pod](ctx, n.question, n.pod.Namespace)
-	for i := range pods {
-		m := &pods[i]
+	for m := range pointers(readable[v1.Pod](ctx, n.question, n.pod.Namespace)) {
 		if m.UID == n.pod.UID || n.seen[m.UID] || cluster.LooksWell(m) || !kubectl.Related(m, n.pod) {
 			continue
 		}
@@ -84,9 +80,7 @@ func (n *visit) members(ctx context.Context) {
 func (n *visit) copiesGone(ctx context.Context, service *v1.Service) (w way, by string) {
 	inside := n.in(n.pod.Namespace)
 	inside.look = false
-	sets := readable[appsv1.StatefulSet](ctx, n.question, n.pod.Namespace)
-	for i := range sets {
-		set := &sets[i]
+	for set := range pointers(readable[appsv1.StatefulSet](ctx, n.question, n.pod.Namespace)) {
 		c := copyOf(set)
 		if first, end := cluster.Ordinals(set); first < end || !n.copiesFrom(ctx, c, n.pod, service) {
 			continue

@@ -74,8 +74,7 @@ func (f *follower) echoes(ctx context.Context, pod *v1.Pod, k asker) []heard {
 	looked, pods := 0, readable[v1.Pod](ctx, f.question, pod.Namespace)
 	for _, p := range f.configured(ctx, pod) {
 		behind := cluster.Selected(p.service, pods)
-		for i := range behind {
-			other := &behind[i]
+		for other := range pointers(behind) {
 			if looked == mostEchoes || slices.Contains(f.path, podID(other)) || !cluster.LooksWell(other) {
 				continue
 			}
@@ -130,8 +129,7 @@ func (f *follower) saysMeanwhile(ctx context.Context, pod *v1.Pod, a *answer.Ans
 	looked, pods := 0, readable[v1.Pod](ctx, f.question, pod.Namespace)
 	for _, service := range f.asked(ctx, pod, a) {
 		behind := cluster.Selected(service, pods)
-		for n := range behind {
-			other := &behind[n]
+		for other := range pointers(behind) {
 			if looked == mostEchoes || other.UID == pod.UID || !cluster.LooksWell(other) {
 				continue
 			}
@@ -218,8 +216,7 @@ func sharesWork(h heard, said []string, k asker, since time.Time) (by place, bec
 func (f *follower) askTheSame(ctx context.Context, pod *v1.Pod, k asker) []heard {
 	pods, asked := readable[v1.Pod](ctx, f.question, pod.Namespace), f.configured(ctx, pod)
 	var all []heard
-	for i := range pods {
-		p := &pods[i]
+	for p := range pointers(pods) {
 		if len(all) == mostEchoes || p.UID == pod.UID || cluster.CalledLike(p) == cluster.CalledLike(pod) {
 			continue
 		}

@@ -41,8 +41,7 @@ func (k *Known) inform(ctx context.Context, client kubernetes.Interface, all []a
 		return
 	}
 	bases := map[string]*knowledge.Base{}
-	for n := range all {
-		a := &all[n]
+	for a := range pointers(all) {
 		if !slices.ContainsFunc(a.Verdicts, func(v answer.Verdict) bool { return len(v.LastWords) > 0 }) && len(a.Complaints) == 0 {
 			continue
 		}
@@ -125,8 +124,7 @@ func explain(a *answer.Answer, b *knowledge.Base) {
 		v.SayBecause(means)
 		v.Fixes = append(advice(a.Subject, v.Container, m), v.Fixes...)
 	}
-	for n := range a.Complaints {
-		c := &a.Complaints[n]
+	for c := range pointers(a.Complaints) {
 		if m, ok := b.Meaning(c.Text); ok && m.FromUser() && !slices.Contains(c.Entries, m.ID) {
 			c.Entries = append(c.Entries, m.ID)
 			c.Means = strings.TrimSpace(c.Means + fmt.Sprintf(" That means: %s (by %s).", knowledge.Fill(m.Means, m.Slots), m.ID))

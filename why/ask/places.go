@@ -188,8 +188,7 @@ func places(k asker, a *answer.Answer, v answer.Verdict, called []place) (said, 
 	said = said[:min(len(said), mostPlaces)]
 	open = open[:min(len(open), mostPlaces-len(said))]
 	for _, all := range [][]place{said, open} {
-		for i := range all {
-			p := &all[i]
+		for p := range pointers(all) {
 			p.asker = k
 			p.late = k.late || cluster.TimesOut(v, p.Said) || p.How == answer.ReachAwaits
 			p.failing = k.failing && p.How != answer.ReachSaid && p.How != answer.ReachDialing
@@ -251,8 +250,7 @@ func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 	if err != nil {
 		return nil
 	}
-	for i := range services {
-		s := &services[i]
+	for s := range pointers(services) {
 		for _, text := range said {
 			if port, ok := cluster.Called(text.Words, s); ok && !cluster.Leads(s, pod) {
 				add(s.Name, port, s, text)
@@ -364,8 +362,7 @@ func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
 	}
 	texts := f.settings(ctx, pod)
 	var all []place
-	for i := range services {
-		s := &services[i]
+	for s := range pointers(services) {
 		if cluster.Leads(s, pod) {
 			continue
 		}

@@ -71,8 +71,7 @@ func (q *question) replicaSets(ctx context.Context, m common.Maker) []revision {
 		return nil
 	}
 	var all []revision
-	for i := range sets {
-		r := &sets[i]
+	for r := range pointers(sets) {
 		owner := metav1.GetControllerOfNoCopy(r)
 		number, err := strconv.ParseInt(r.Annotations["deployment.kubernetes.io/revision"], 10, 64)
 		if err == nil && owner != nil && owner.Kind == m.Kind && owner.Name == m.Name {
@@ -90,8 +89,7 @@ func (q *question) controllerRevisions(ctx context.Context, m common.Maker) []re
 		return nil
 	}
 	var all []revision
-	for i := range sets {
-		r := &sets[i]
+	for r := range pointers(sets) {
 		owner := metav1.GetControllerOfNoCopy(r)
 		if owner == nil || owner.Kind != m.Kind || owner.Name != m.Name {
 			continue

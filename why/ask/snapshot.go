@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -155,6 +156,17 @@ func allOf[T any](ctx context.Context, q *question, space string) ([]T, error) {
 func readable[T any](ctx context.Context, q *question, space string) []T {
 	all, _ := allOf[T](ctx, q, space)
 	return all
+}
+
+// pointers gives the objects of a list one after the other.
+func pointers[T any](all []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range all {
+			if !yield(&all[i]) {
+				return
+			}
+		}
+	}
 }
 
 // whole returns the same where it is known that they are all; nil where they may not be listed, or a dump lacks some.

@@ -267,8 +267,7 @@ func (s *survey) claims(ctx context.Context) {
 
 // victims notes each pod whose trouble leads to another pod or to a Service with that one, if that is told of.
 func (s *survey) victims() {
-	for i := range s.pods {
-		a := &s.pods[i]
+	for a := range pointers(s.pods) {
 		for j, v := range a.Verdicts {
 			if len(v.Hops) == 0 {
 				continue
@@ -287,8 +286,7 @@ func (s *survey) rootOf(v answer.Verdict, last answer.Hop) (*answer.Answer, int)
 	if name == "" {
 		kind, name, all = "Service", last.Service, s.found
 	}
-	for i := range all {
-		of := &all[i]
+	for of := range pointers(all) {
 		if of.Subject.Kind != kind || of.Subject.Namespace+"/"+of.Subject.Name != name {
 			continue
 		}

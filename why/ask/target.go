@@ -22,17 +22,13 @@ type Target struct {
 
 func (t Target) String() string { return t.Kind + "/" + t.Name }
 
-// kinds are the names that kubectl knows them by.
-var kinds = map[string]string{
-	"pod": "pod", "pods": "pod", "po": "pod",
-	"deployment": "deployment", "deployments": "deployment", "deploy": "deployment",
-	"replicaset": "replicaset", "replicasets": "replicaset", "rs": "replicaset",
-	"statefulset": "statefulset", "statefulsets": "statefulset", "sts": "statefulset",
-	"daemonset": "daemonset", "daemonsets": "daemonset", "ds": "daemonset",
-	"job": "job", "jobs": "job",
-	"cronjob": "cronjob", "cronjobs": "cronjob", "cj": "cronjob",
-	"service": "service", "services": "service", "svc": "service",
-	"node": "node", "nodes": "node", "no": "node",
+// kinds are the names that kubectl knows them by: beside these, each in the singular and in the plural.
+var kinds = map[string]string{"po": "pod", "deploy": "deployment", "rs": "replicaset", "sts": "statefulset", "ds": "daemonset", "cj": "cronjob", "svc": "service", "no": "node"}
+
+func init() {
+	for _, kind := range Kinds {
+		kinds[kind], kinds[kind+"s"] = kind, kind
+	}
 }
 
 // instead says about what to ask where a kind has no answer of its own.

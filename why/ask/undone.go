@@ -31,9 +31,7 @@ func (n *visit) jobs(ctx context.Context) {
 		return
 	}
 	var makes []way
-	list := readable[batchv1.Job](ctx, n.question, n.pod.Namespace)
-	for i := range list {
-		o := &list[i]
+	for o := range pointers(readable[batchv1.Job](ctx, n.question, n.pod.Namespace)) {
 		if metav1.IsControlledBy(n.pod, o) || cluster.Completed(o) {
 			continue
 		}
@@ -91,9 +89,7 @@ func (n *visit) asksBy(ctx context.Context, o *batchv1.Job) string {
 // for the same words suffers like the other.
 func (n *visit) undone(ctx context.Context, p place, service *v1.Service) {
 	var found []way
-	list := readable[batchv1.Job](ctx, n.question, service.Namespace)
-	for i := range list {
-		o := &list[i]
+	for o := range pointers(readable[batchv1.Job](ctx, n.question, service.Namespace)) {
 		failed := cluster.Failed(o)
 		if failed == nil || !n.explains(failed.LastTransitionTime.Time) {
 			continue

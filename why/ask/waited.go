@@ -24,8 +24,7 @@ func (n *visit) job(ctx context.Context, o *batchv1.Job, by string) way {
 	if err != nil {
 		return way{}
 	}
-	for i := range pods {
-		p := &pods[i]
+	for p := range pointers(pods) {
 		if !metav1.IsControlledBy(p, o) {
 			continue
 		}
@@ -108,9 +107,7 @@ func (n *visit) mentioned(ctx context.Context) {
 		return
 	}
 	found := map[string]bool{}
-	pods := readable[v1.Pod](ctx, n.question, n.pod.Namespace)
-	for i := range pods {
-		p := &pods[i]
+	for p := range pointers(readable[v1.Pod](ctx, n.question, n.pod.Namespace)) {
 		name := cluster.CalledLike(p)
 		at := slices.IndexFunc(said, func(text string) bool { return cluster.HasWord(text, name) })
 		if at < 0 || found[name] || p.UID == n.pod.UID || cluster.CalledLike(n.pod) == name || cluster.HasContainer(n.pod, name) || n.seen[p.UID] {

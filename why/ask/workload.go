@@ -186,8 +186,7 @@ func (q *question) missed(ctx context.Context, o *batchv1.CronJob, newest *batch
 	if newest != nil {
 		began = newest.CreationTimestamp.Time
 	}
-	for i := range events {
-		e := &events[i]
+	for e := range pointers(events) {
 		first, last := e.FirstTimestamp.Time, e.LastTimestamp.Time
 		if !last.After(began) {
 			continue

@@ -61,8 +61,8 @@ type object struct {
 
 type window struct {
 	object
-	From      string `json:"from,omitempty" jsonschema:"first moment, as RFC 3339; default: as far back as is kept"`
-	To        string `json:"to,omitempty" jsonschema:"last moment, as RFC 3339; default: now"`
+	From string `json:"from,omitempty" jsonschema:"first moment, as RFC 3339; default: as far back as is kept"`
+	To   string `json:"to,omitempty" jsonschema:"last moment, as RFC 3339; default: now"`
 }
 
 // entry is a fact in one line.
@@ -134,8 +134,8 @@ func (w window) span() (from, to time.Time, err error) {
 
 type which struct {
 	object
-	IDs       []uint64 `json:"ids,omitempty" jsonschema:"ids of facts, as a verdict's chain has them"`
-	Kinds     []string `json:"kinds,omitempty" jsonschema:"kinds of facts, such as Exited or OOMKilled"`
+	IDs   []uint64 `json:"ids,omitempty" jsonschema:"ids of facts, as a verdict's chain has them"`
+	Kinds []string `json:"kinds,omitempty" jsonschema:"kinds of facts, such as Exited or OOMKilled"`
 }
 
 type factList struct {

@@ -123,7 +123,7 @@ func (t tools) unhealthy(ctx context.Context, in scope) (string, any, error) {
 
 type changes struct {
 	pod
-	Changes   []string `json:"changes" jsonschema:"settings as [CONTAINER:]FIELD=VALUE, such as livenessProbe.timeoutSeconds=5 or app:memory=256Mi"`
+	Changes []string `json:"changes" jsonschema:"settings as [CONTAINER:]FIELD=VALUE, such as livenessProbe.timeoutSeconds=5 or app:memory=256Mi"`
 }
 
 func (t tools) whatIf(ctx context.Context, in changes) (string, any, error) {
