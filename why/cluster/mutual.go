@@ -2,9 +2,14 @@ package cluster
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -33,4 +38,72 @@ func Mutual(v *answer.Verdict, pod, other *v1.Pod, called string, service *v1.Se
 	}
 	v.DropSteps(func(f answer.Fix) bool { return len(fixes) > 0 && f.ID == answer.StepExplain }) // it is told already why that does not answer
 	v.AddFirst(fixes...)
+}
+
+// SameImage says whether a container of a pod runs the image that one of another does, whatever
+// its tag.
+func SameImage(a, b *v1.Pod) bool {
+	return slices.ContainsFunc(a.Spec.Containers, func(one v1.Container) bool {
+		return one.Image != "" && slices.ContainsFunc(b.Spec.Containers, func(other v1.Container) bool { return untagged(one.Image) == untagged(other.Image) })
+	})
+}
+
+func untagged(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
+		return image[:i]
+	}
+	return image
+}
+
+// IsCopy words that a pod is to have a copy of what those behind a Service have.
+func IsCopy(pod *v1.Pod, service *v1.Service) string {
+	name := pod.Namespace + "/" + pod.Name
+	if of := kubectl.Workload(pod); of != "" && Leads(service, pod) {
+		return fmt.Sprintf("pod %s is of the same %s", name, of)
+	}
+	return fmt.Sprintf("pod %s runs the same image, and its configuration names Service %s/%s", name, service.Namespace, service.Name)
+}
+
+// Withholds words what keeps an answer to itself in a pod that looks well, with those that have
+// connections to it besides.
+func Withholds(clients []string) string {
+	text := "It looks well and gave other answers, and keeps this one to itself without using CPU: so does one that waits for a lock which another client holds, or to hear from another itself."
+	if len(clients) > 0 {
+		text += fmt.Sprintf(" Connected to it besides: %s.", strings.Join(clients, ", "))
+	}
+	return text
+}
+
+// Ordinals are the number of the first pod of a StatefulSet, and the one after its last.
+func Ordinals(set *appsv1.StatefulSet) (first, end int) {
+	if set.Spec.Ordinals != nil {
+		first = int(set.Spec.Ordinals.Start)
+	}
+	return first, first + Replicas(set.Spec.Replicas)
+}
+
+// Replicas is how many pods are wanted where the API has a number, or its default.
+func Replicas(n *int32) int { return int(ptr.Deref(n, 1)) }
+
+// Later is the pod of a StatefulSet that words name by its name in DNS and that is made only when
+// another, which comes before it, is Ready; empty where they name none.
+func Later(said string, set *appsv1.StatefulSet, before *v1.Pod) string {
+	number, err := strconv.Atoi(strings.TrimPrefix(before.Name, set.Name+"-"))
+	if err != nil || set.Spec.ServiceName == "" || set.Spec.PodManagementPolicy == appsv1.ParallelPodManagement {
+		return ""
+	}
+	_, end := Ordinals(set)
+	name := regexp.MustCompile(`(?:^|[^\w.-])(` + regexp.QuoteMeta(set.Name) + `-(\d+))\.` + regexp.QuoteMeta(set.Spec.ServiceName) + `(?:[^\w-]|$)`)
+	for _, m := range name.FindAllStringSubmatch(said, -1) {
+		if n, err := strconv.Atoi(m[2]); err == nil && n > number && n < end {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// NotYet adds to a verdict, which leads to a pod, why there is no other of its StatefulSet yet.
+func NotYet(v *answer.Verdict, set *appsv1.StatefulSet, before *v1.Pod, later string) {
+	v.SayFirstThen(fmt.Sprintf("Pod %s does not exist: StatefulSet %s makes it only when %s is Ready.", later, set.Name, before.Name))
 }
