@@ -7,31 +7,28 @@
 // beside the answers names who did not answer.
 //
 //	ask.go       the interface, its options, and many asked at once
-//	target.go    what can be asked about, and how people name it
+//	target.go    what can be asked about, and how people name it, also many by their labels
 //	journal.go   a journal, and nothing else
 //	cluster.go   a cluster, and its pods
-//	asked.go     a front, by a question that is written down in the cluster
-//	nearer.go    what a front did not hear, asked directly
+//	asked.go     a front, by a question that is written down in the cluster, and what it did not hear, asked directly
 //	nodes.go     the way of a question to a node
-//	everything.go  everything at once, by the nodes; standing.go, by what a front was told
-//	survey.go    what is wrong beside pods; snapshot.go, what one question reads; left.go,
-//	             pods that went lately
+//	everything.go  everything at once, by the nodes or by what a front was told
+//	survey.go    what is wrong beside pods; snapshot.go, what one question reads
 //	api.go       what the API server shows, where nobody on a node can be asked
 //	follow.go    the graph of what explains a failure, and its root; visit.go, a look at one place or pod of it;
-//	             whose.go, whose an address or a name is; unseen.go, what is wrong with one that looks well
+//	             whose.go, whose an address or a name is
 //	own_service.go  a probe that asks by the Service of its own pod
 //	policy.go    the NetworkPolicies between a pod and what it asks, and the servers of names
 //	places.go    where a pod asks, and who that is; waited.go, what keeps a Job from being done,
 //	             and what stands for several pods
-//	copies.go    who waits for those that are to have a copy of what it has, or for members of its cluster
-//	forgot.go    who was started again and lacks what it had; undone.go, the Job that is waited for, or left something undone
+//	copies.go    who waits for those that are to have a copy of what it has, or for members of its cluster; and who is
+//	             asked and not made yet
+//	undone.go    the Job that is waited for, or left something undone, and who was started again and lacks what it had
 //	echo.go      whose log has the words of an error, or is about the same thing
-//	ordinal.go   who is asked and not made yet
 //	suffer.go    and from that one back to those that fail because of it
-//	common.go    what pods have in common that fail alike; rollout.go, what a revision brought
-//	gone.go      pods that are not there any more
-//	not_there.go  what is meant by a name of nothing; meant.go, by a ConfigMap or Secret that a pod names
-//	select.go    many by their labels
+//	common.go    what pods have in common that fail alike, and what a revision brought
+//	gone.go      pods that are not there any more, and those of them that went lately
+//	meant.go     what is meant by a name of nothing, or by a ConfigMap or Secret that a pod names
 //	configmaps.go  the lines of ConfigMaps that the words of who is to blame are about
 //	workload.go  what stands for several pods
 //	service.go   Services and the pods behind them
