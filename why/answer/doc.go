@@ -3,20 +3,17 @@
 // their ids and kinds, and not how a cause is found.
 //
 //	answer.go    the answer, its symptoms, verdicts, links and fixes; its JSON form is an interface
-//	parts.go     what the text of a verdict is made of, and how it is worded
-//	say.go       how one text is changed, or leads to another; quote.go, what of it is kept typed
+//	parts.go     what the text of a verdict is made of, how it is worded, and changed, or leads to another
+//	quote.go     what of a text is kept typed
 //	step.go      what tells the kinds of steps apart
-//	cause.go     the closed list of causes
-//	maybe.go     what remains possible, in words
+//	cause.go     the closed list of causes, and those that remain possible, in words
 //	order.go     what needs a person first, what is well, and answers put together
-//	redacted.go  an answer without secrets
-//	clean.go     what is not to be shown, dropped from what others say
+//	clean.go     what is not to be shown, dropped from what others say; and an answer without secrets
 //	rows.go      what an answer says to people, row by row, as data
 //	text.go      the rows as text
 //	common.go    what pods have in common that fail alike
 //	fold.go      what many pods have in common, told once
 //	overview.go  many answers at once, a line each
-//	markdown.go  many answers as Markdown, for a pull request
-//	junit.go     many answers as a JUnit report, for CI
+//	report.go    many answers as Markdown, for a pull request, and as a JUnit report, for CI
 //	eviction.go  the order in which pods go
 package answer
