@@ -5,8 +5,7 @@
 //	files.go     the files of a folder, of an archive, or one
 //	objects.go   API objects in JSON and YAML, and lists of them
 //	stream.go    the single stream of kubectl cluster-info dump
-//	logs.go      logs of containers: whose they are
-//	lines.go     the forms in which runtimes write a line
+//	logs.go      logs of containers: whose they are, and the forms in which runtimes write a line
 //	describe.go  the texts of kubectl describe pod
 //	events.go    the tables of kubectl get events
 //	moment.go    the time of the dump
