@@ -11,7 +11,7 @@ import (
 // pass on this one node, whatever it does.
 var excused = map[string]string{
 	"should have at least two untainted nodes":                 "there is one node",
-	"Daemon set [Serial] should rollback without unnecessary":  "it wants two nodes",
+	"Daemon set should rollback without unnecessary restarts":  "it wants two nodes",
 	"PrivilegedPod [NodeConformance] should enable privileged": "it adds a dummy network interface, for which not every kernel has the module",
 }
 
