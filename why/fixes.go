@@ -170,7 +170,10 @@ func (h *inquiry) describeFix() answer.Fix {
 // probeFixes are what can be done about a probe that is too strict.
 func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 	fixes := []answer.Fix{}
-	if ev := p.last.Evidence; ev != nil && ev.Handler == fact.HTTPGet && ev.Target != "" && !(p.mode == answered && words.Told(ev.Output) != "") {
+	switch ev := p.last.Evidence; {
+	case p.mode == refused:
+		fixes = append(fixes, h.inside("see which ports it listens on", p.run.Container, "sh -c 'netstat -ltn || ss -ltn'"))
+	case ev != nil && ev.Handler == fact.HTTPGet && ev.Target != "" && !(p.mode == answered && words.Told(ev.Output) != ""):
 		fixes = append(fixes, h.inside("ask the same from inside", p.run.Container, shell.Linef("wget -S -O- %s", prose.Brief(ev.Target, 100))))
 	}
 	if p.mode == answered && !p.worked() {
@@ -261,7 +264,7 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	if first {
 		slices.Reverse(fixes)
 	}
-	return append(fixes, h.inspect("see how its memory grows", h.kubectl("top pod %s --containers", h.Pod.Name)).As(answer.StepTop, answer.Slots{answer.SlotContainer: run.Container}))
+	return append(fixes, h.inspect("see how much memory it uses, now and in a while", h.kubectl("top pod %s --containers", h.Pod.Name)).As(answer.StepTop, answer.Slots{answer.SlotContainer: run.Container}))
 }
 
 // advice is what a container says is to be done about what fails, where its log or its termination

@@ -386,7 +386,7 @@ func (h *inquiry) byAPI(a *answer.Answer) {
 		}
 		if v.Cause == answer.CauseUnknown {
 			kind := whether(v.Probe != "", answer.NotReady, a.Symptoms[i].Kind)
-			v.Text += " An agent on the node would have seen " + unseenBy[kind] + "."
+			v.Text += " An agent on the node (kubectl why install) would have seen " + unseenBy[kind] + "."
 		}
 		if v.Cause == answer.None && a.Symptoms[i].Kind != answer.Completed {
 			v.Certainty, v.Rule = answer.Unknown, ""

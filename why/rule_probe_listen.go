@@ -45,7 +45,10 @@ func probeListenerGone(p *probing) *finding {
 	f := p.finds(answer.AppNotListening, fair, at)
 	f.text = fmt.Sprintf("Nothing listens on port %d of container %s any more, after %s had succeeded %s; its main process lives.",
 		p.port(), p.run.Container, p.what(), prose.Times(int(succeededTimes(p.before))))
-	f.fixes = []answer.Fix{p.h.inside("see which processes are left", p.run.Container, "ps"), p.h.logsFix(p.run)}
+	f.fixes = []answer.Fix{p.h.logsFix(p.run)}
+	if p.h.Last(p.run.Container).Attempt == p.run.Attempt { // a new run has all of them
+		f.fixes = append([]answer.Fix{p.h.inside("see which processes are left", p.run.Container, "ps")}, f.fixes...)
+	}
 	earlier, who, known := p.servedBy()
 	known = known && who.PID != 0 && look.PID != 0
 	if known {

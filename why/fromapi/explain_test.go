@@ -431,7 +431,7 @@ func TestExplain(t *testing.T) {
 			if text := a.Text(answer.Style{}); !strings.Contains(text, "level 0") {
 				t.Errorf("it does not say how little was seen:\n%s", text)
 			}
-			if v.Cause == answer.CauseUnknown && !strings.Contains(v.Text, "An agent on the node would have seen ") {
+			if v.Cause == answer.CauseUnknown && !strings.Contains(v.Text, "An agent on the node (kubectl why install) would have seen ") {
 				t.Errorf("it does not say what would have been seen: %s", v.Text)
 			}
 		})
