@@ -90,7 +90,13 @@ func Ask(h *history.History, changes []Change, o why.Options) (Result, error) {
 		APIVersion: answer.APIVersion, Kind: Kind, AsOf: o.Now, Journal: o.Journal, Changes: changes, Restarts: []Restart{},
 		Subject: answer.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
 	}
-	for _, name := range containersOf(changes) {
+	var asked []string
+	for _, c := range changes {
+		name := c.Container
+		if slices.Contains(asked, name) {
+			continue
+		}
+		asked = append(asked, name)
 		q := question{h: h, o: o, result: &r, changes: changes, old: *h.Spec(name)}
 		q.old = changed(q.old, nil)
 		q.now = changed(q.old, changes)
@@ -98,16 +104,6 @@ func Ask(h *history.History, changes []Change, o why.Options) (Result, error) {
 	}
 	slices.SortStableFunc(r.Restarts, func(a, b Restart) int { return a.At.Compare(b.At) })
 	return r, nil
-}
-
-func containersOf(changes []Change) []string {
-	var names []string
-	for _, c := range changes {
-		if !slices.Contains(names, c.Container) {
-			names = append(names, c.Container)
-		}
-	}
-	return names
 }
 
 // question is about one container.
@@ -190,7 +186,8 @@ func (q *question) end(run *history.Run) time.Time {
 // compare says what became of a run's end.
 func (q *question) compare(run *history.Run, before, best, worst life) (Restart, bool) {
 	r := Restart{Container: run.Container, Attempt: run.Attempt}
-	killed := run.Kill != nil && byProbe(run.Kill)
+	why := fact.Of[fact.Kill](run.Kill).Reason
+	killed := why == fact.KillLiveness || why == fact.KillStartup
 	switch {
 	case killed && before.kill.IsZero():
 		r.At, r.Outcome, r.Facts = run.Kill.Seen, NotKnown, []fact.ID{run.Kill.ID}
@@ -244,12 +241,6 @@ func (q *question) notKnown(text string) {
 	}
 }
 
-// byProbe says whether a kill was for a failed probe.
-func byProbe(kill *fact.Fact) bool {
-	b, ok := kill.Body.(fact.Kill)
-	return ok && (b.Reason == fact.KillLiveness || b.Reason == fact.KillStartup)
-}
-
 func word(r fact.KillReason) string {
 	if r == fact.KillStartup {
 		return "startup"
@@ -259,7 +250,7 @@ func word(r fact.KillReason) string {
 
 // gap is the time from a run's end to the readiness of the next one.
 func (q *question) gap(run, next *history.Run, o Outcome) {
-	if run.Exit == nil || !everReady(run) {
+	if run.Exit == nil || !slices.ContainsFunc(run.Marks, isReady) {
 		return
 	}
 	end := run.Exit.When()
@@ -268,7 +259,7 @@ func (q *question) gap(run, next *history.Run, o Outcome) {
 	}
 	ready := q.o.Now
 	for _, m := range next.Marks {
-		if b, ok := m.Body.(fact.Marked); ok && b.Ready {
+		if isReady(m) {
 			ready = m.Seen
 			break
 		}
@@ -283,6 +274,4 @@ func (q *question) gap(run, next *history.Run, o Outcome) {
 	}
 }
 
-func everReady(run *history.Run) bool {
-	return slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { b, ok := m.Body.(fact.Marked); return ok && b.Ready })
-}
+func isReady(mark *fact.Fact) bool { return fact.Of[fact.Marked](mark).Ready }
