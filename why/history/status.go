@@ -35,15 +35,10 @@ func (h *History) replay(policy health.Policy) (status v1.PodStatus, ok bool) {
 		return b.Status, ok
 	}
 	state, from := health.New(policy), 0
-	for i := len(h.Facts) - 1; i >= 0; i-- {
-		c, isCheckpoint := h.Facts[i].Body.(fact.Checkpoint)
-		if !isCheckpoint {
-			continue
-		}
+	for i := len(h.Facts) - 1; i >= 0 && !ok; i-- {
 		var kept health.State
-		if json.Unmarshal(c.State, &kept) == nil {
+		if c, is := h.Facts[i].Body.(fact.Checkpoint); is && json.Unmarshal(c.State, &kept) == nil {
 			state, from, ok = kept, i+1, true
-			break
 		}
 	}
 	for i := from; i < len(h.Facts); i++ {
