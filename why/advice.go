@@ -84,7 +84,6 @@ func run(h *inquiry, c counsel) answer.Fix {
 	return f
 }
 
-// restart has the pods of the workload started again.
 func restart(h *inquiry, c counsel) answer.Fix {
 	return answer.Fix{Text: c.Text, Command: kubectl.Restart(h.Pod.Namespace, h.Object), Risk: answer.Restarts}
 }
@@ -223,7 +222,6 @@ func repairData(h *inquiry, c counsel) answer.Fix {
 	return answer.Fix{Text: fmt.Sprintf("see first whether each of its volumes is the one that it had; if so, make a copy of %s, then repair them with the program's own tool, or restore a backup", where), Risk: answer.Destructive}
 }
 
-// allowServiceAccount lets a service account do what it may not.
 func allowServiceAccount(_ *inquiry, c counsel) answer.Fix {
 	space, account, verb, resource, in := c.slots["account_namespace"], c.slots["account"], c.slots["verb"], c.slots["resource"], c.slots["scope"]
 	if group := c.slots["group"]; group != "" {

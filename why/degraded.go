@@ -188,7 +188,6 @@ func (g complainedNow) plainLater(yield func(i int, said string) bool) {
 	}
 }
 
-// saysRecovered reports whether a later line reports a recovery.
 func (g complainedNow) saysRecovered() bool {
 	for _, said := range g.plainLater {
 		if recovers.MatchString(said) || started.MatchString(said) && !notYet.MatchString(said) {

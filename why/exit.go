@@ -52,7 +52,6 @@ func (e ending) by() endedBy {
 	return itself
 }
 
-// failed says whether the main process ended by itself with an error.
 func (e ending) failed() bool { return e.by() == itself && e.exit.ExitCode != 0 }
 
 // killed says whether the end is the effect of a kill of which the decision is known.
@@ -78,7 +77,6 @@ func (e ending) lasted() time.Duration {
 	return max(e.at.Sub(start), 0)
 }
 
-// after words how long the run took.
 func (e ending) after() string { return afterSpan(e.lasted()) }
 
 // chain is the run's end, after what led to it.
@@ -86,10 +84,8 @@ func (e ending) chain(before ...*fact.Fact) []answer.Link {
 	return links(append(before, e.run.Exit)...)
 }
 
-// limit is the container's memory limit in bytes, 0 without one.
 func (e ending) limit() int64 { return e.spec.Resources.Limits.Memory().Value() }
 
-// explainExit says why a run ended, and what it said last.
 func explainExit(h *inquiry, run *history.Run, symptom string) answer.Verdict {
 	e := newEnding(h, run)
 	v := e.explain(symptom)
@@ -126,7 +122,7 @@ func (e ending) explain(symptom string) answer.Verdict {
 	case e.h.FromAPI && e.unread():
 		missing = "What it said before could not be read."
 	case e.h.FromAPI && e.exit.RuntimeReason == "OOMKilled":
-		what += " The container runtime says OOMKilled: the kernel killed some process in it for memory, then or before" + e.whoseLimit() + "."
+		what += " The container runtime says OOMKilled: the kernel killed some process in it for memory, then or before" + whether(e.limit() == 0, "; it has no limit of its own.", "; it has a limit of "+prose.Size(e.limit())+".")
 		missing = "Which process that was, and whether the container ended for it, was not seen."
 		if e.limit() > 0 {
 			look = append(look, e.h.specFix(fmt.Sprintf("if the kernel's record has it, raise the memory limit of container %s, or have it use less", run.Container)))
@@ -231,7 +227,6 @@ func (e ending) notMemory() (answer.Note, bool) {
 // probeOfKill has the probe for which a node ends a container, by the reason that it gives.
 var probeOfKill = map[fact.KillReason]fact.ProbeKind{fact.KillLiveness: fact.Liveness, fact.KillStartup: fact.Startup}
 
-// probeKill explains a kill by the probe that failed.
 func (e ending) probeKill(symptom string, kill fact.Kill) answer.Verdict {
 	kind := probeOfKill[kill.Reason]
 	p := newProbing(e.h, e.run, kind, e.run.Kill.Because)
@@ -246,7 +241,6 @@ func (e ending) probeKill(symptom string, kill fact.Kill) answer.Verdict {
 	return v
 }
 
-// hookKill explains a kill by the postStart hook that failed.
 func (e ending) hookKill(symptom string) answer.Verdict {
 	hook := lastThat(e.run.Hooks, func(f *fact.Fact) bool { return slices.Contains(e.run.Kill.Because, f.ID) })
 	if f := e.hookOOM(hook); f != nil {
@@ -264,7 +258,6 @@ func (e ending) hookKill(symptom string) answer.Verdict {
 	return f.verdict(symptom, e.run.Container, nil)
 }
 
-// sandboxKill explains the end of a container whose sandbox ended.
 func (e ending) sandboxKill(symptom string) answer.Verdict {
 	lost := lastThat(e.h.because(e.run.Kill), func(f *fact.Fact) bool { return f.Body.Kind() == (fact.SandboxLost{}).Kind() })
 	f := finding{
@@ -284,7 +277,6 @@ func colon(text string) string {
 	return whether(text == "", "", ": "+strings.TrimSuffix(prose.Brief(text, kept), "."))
 }
 
-// podKill explains a kill on the account of the whole pod.
 func (e ending) podKill(kill fact.Kill) finding {
 	f := finding{certainty: answer.Recorded, weight: certain, chain: append(append(e.h.firstLinks(e.run.Kill), e.chain()...), link(e.run.Kill))}
 	switch kill.Reason {

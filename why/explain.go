@@ -323,7 +323,6 @@ func (h *inquiry) unseen(run *history.Run) []finding {
 	return all
 }
 
-// letGoOn lets a stopped process go on.
 func letGoOn(pid int) answer.Fix {
 	f := kubectl.OnNode("let the process go on", shell.Linef("kill -CONT %d", pid))
 	f.Risk = answer.Safe

@@ -61,7 +61,6 @@ func (c notStarted) finds(cause answer.Cause, w weight) *finding {
 	return &finding{cause: cause, weight: w, chain: c.chain()}
 }
 
-// says words the cause.
 func (f *finding) says(format string, args ...any) *finding {
 	f.text = fmt.Sprintf(format, args...)
 	return f

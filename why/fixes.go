@@ -209,13 +209,10 @@ func (p *probing) field(name string) string {
 // portFix has the probe ask where the container listens.
 func (p *probing) portFix(mine []fact.Listener) answer.Fix {
 	ports := portsOf(mine)
-	if len(ports) == 1 {
-		return p.h.specFix(fmt.Sprintf("set %s of container %s to %s, where it listens", p.field("port"), p.run.Container, ports[0]))
-	}
-	return p.h.specFix(fmt.Sprintf("set %s of container %s to that of its ports which is to be asked: %s", p.field("port"), p.run.Container, strings.Join(ports, " or ")))
+	all := strings.Join(ports, " or ")
+	return p.h.specFix(fmt.Sprintf("set %s of container %s to %s", p.field("port"), p.run.Container, whether(len(ports) == 1, all+", where it listens", "that of its ports which is to be asked: "+all)))
 }
 
-// portsOf are the ports of listeners, each once.
 func portsOf(all []fact.Listener) (ports []string) {
 	for _, l := range all {
 		if _, port, ok := splitAddress(l.Address); ok && !slices.Contains(ports, port) {
@@ -223,11 +220,6 @@ func portsOf(all []fact.Listener) (ports []string) {
 		}
 	}
 	return ports
-}
-
-// alsoLeast says that the least heap of a JVM has to be lowered with the largest, where its spec sets it.
-func (h *inquiry) alsoLeast(container string) string {
-	return whether(strings.Contains(h.valuesOf(container), "-Xms"), ", and -Xms with it", "")
 }
 
 // memoryQuantity returns bytes as a quantity of Kubernetes, rounded up; empty where there are none.
@@ -252,7 +244,7 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	raised := 2 * o.Limit
 	first, less := false, "have container "+run.Container+" use less: limit its caches, its heap or its number of workers"
 	if g, ok := heapOf(h.spec(run.Container)); ok && o.Limit > 0 && float64(g.bytes) > besideHeap*float64(o.Limit) {
-		first, less = true, fmt.Sprintf("lower %s, to %s at most%s: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))), h.alsoLeast(run.Container))
+		first, less = true, fmt.Sprintf("lower %s, to %s at most%s: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))), whether(strings.Contains(h.valuesOf(run.Container), "-Xms"), ", and -Xms with it", ""))
 		raised = max(raised, int64(float64(g.bytes)/besideHeap))
 		text = fmt.Sprintf("or raise the memory limit to %s at least, for a heap of that size", prose.Size(int64(float64(g.bytes)/besideHeap)))
 	} else if s, allows := roomier(h.spec(run.Container), o.Limit); allows > 0 {

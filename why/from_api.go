@@ -146,15 +146,13 @@ func probeSaysWhere(p *probing) *finding {
 	for _, line := range slices.Backward(lines) {
 		if port := knowledge.OnLoopback.Slots(line)["port"]; port == fmt.Sprint(p.port()) {
 			f.chain = p.chain(at)
-			f.text = fmt.Sprintf("By its log container %s listens on port %d only on loopback; probes and Services come from outside and are refused: %s.", p.run.Container, p.port(), quoteAs(answer.RoleLog, line, kept))
-			return f
+			return f.says("By its log container %s listens on port %d only on loopback; probes and Services come from outside and are refused: %s.", p.run.Container, p.port(), quoteAs(answer.RoleLog, line, kept))
 		}
 	}
 	argv := slices.Concat(p.of.Command, p.of.Args)
 	for _, arg := range argv {
 		if host, port, ok := splitAddress(arg); ok && loopback(host) && port == fmt.Sprint(p.port()) {
-			f.text = fmt.Sprintf("The command of container %s has it listen on loopback only (%s); probes and Services come from outside and are refused.", p.run.Container, arg)
-			return f
+			return f.says("The command of container %s has it listen on loopback only (%s); probes and Services come from outside and are refused.", p.run.Container, arg)
 		}
 	}
 	if elsewhere := portsIn(argv); len(elsewhere) > 0 && !namesPort(p.of, p.port()) && p.isAlone() {
@@ -238,7 +236,6 @@ func (p *probing) listensElsewhere(lines []string) (port int, line string) {
 	return port, line
 }
 
-// firstOfPod says whether no other container of the pod has been started yet.
 func (p *probing) firstOfPod() bool {
 	return !slices.ContainsFunc(fact.All[fact.Started](p.h.Facts), func(f *fact.Fact) bool { return f.Container != p.run.Container })
 }
@@ -283,8 +280,7 @@ func oomByStatus(e ending) *finding {
 	f.weight = strong
 	if child && e.limit() > 0 && len(e.h.inMemory(e.run.Container)) == 0 {
 		f.cause = answer.MemoryLimitChild
-		f.text = fmt.Sprintf("A child process of container %s was OOM-killed: the container reached its memory limit of %s. By its log the main process lost a child to SIGKILL, and ended with exit code %d because of that.", e.run.Container, prose.Size(e.limit()), e.exit.ExitCode)
-		return f
+		return f.says("A child process of container %s was OOM-killed: the container reached its memory limit of %s. By its log the main process lost a child to SIGKILL, and ended with exit code %d because of that.", e.run.Container, prose.Size(e.limit()), e.exit.ExitCode)
 	}
 	if whole := e.h.Object.Spec.Resources; whole != nil && !whole.Limits.Memory().IsZero() {
 		if e.limit() > 0 {
@@ -304,11 +300,6 @@ func oomByStatus(e ending) *finding {
 		return f.possibly() // it may have taken a child
 	}
 	return f
-}
-
-// whoseLimit says what limit a container that was OOM-killed has.
-func (e ending) whoseLimit() string {
-	return whether(e.limit() == 0, "; it has no limit of its own", "; it has a limit of "+prose.Size(e.limit()))
 }
 
 // replaced says whether the script that a shell is given ends with exec of a program, whatever it

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -171,24 +172,15 @@ func (h *inquiry) givenUser(f *finding, c *v1.Container, said string) []string {
 		return nil // or it is said
 	}
 	var is []string
-	add := func(field string, of, own *int64) {
-		if own == nil {
-			own = of
-		}
-		if own != nil {
-			is = append(is, fmt.Sprintf("%s %d", field, *own))
+	add := func(field string, id *int64) {
+		if id != nil {
+			is = append(is, fmt.Sprintf("%s %d", field, *id))
 		}
 	}
-	pod, own := h.Object.Spec.SecurityContext, c.SecurityContext
-	if pod == nil {
-		pod = &v1.PodSecurityContext{}
-	}
-	if own == nil {
-		own = &v1.SecurityContext{}
-	}
-	add("runAsUser", pod.RunAsUser, own.RunAsUser)
-	add("runAsGroup", pod.RunAsGroup, own.RunAsGroup)
-	add("fsGroup", pod.FSGroup, nil)
+	pod, own := h.contexts(c)
+	add("runAsUser", cmp.Or(own.RunAsUser, pod.RunAsUser))
+	add("runAsGroup", cmp.Or(own.RunAsGroup, pod.RunAsGroup))
+	add("fsGroup", pod.FSGroup)
 	if len(is) == 0 {
 		return nil
 	}

@@ -16,7 +16,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// afterSpan words how long something took, where that is known.
 func afterSpan(d time.Duration) string { return whether(d == 0, "", " after "+prose.Span(d)) }
 
 // Tell words any fact as a link of a chain.
@@ -95,11 +94,14 @@ func describe(b fact.Body) (string, map[string]any) {
 	case fact.ProcessEnded:
 		return describeEnded(b)
 	case fact.Signalled:
-		return describeSignal(b)
+		return fmt.Sprintf("%s sent %s to %s", senderWords(b), signalName(b.Signal), cmp.Or(process("", b.PID), "a process of it")),
+			values("signal", b.Signal, "pid", b.PID, "command", b.Command, "main", b.Main, "origin", b.Origin,
+				"senderPID", b.SenderPID, "senderCommand", b.SenderCommand, "senderPod", b.SenderPod, "senderContainer", b.SenderContainer)
 	case fact.Looked:
 		return describeLook(b)
 	case fact.StatusSeen:
-		return statusWords(b), values("phase", b.Status.Phase, "reason", b.Status.Reason, "message", b.Status.Message)
+		said := cmp.Or(b.Status.Message, b.Status.Reason)
+		return fmt.Sprintf("the pod's status is %s%s", cmp.Or(string(b.Status.Phase), "not known"), whether(said == "", "", ": "+prose.Brief(said, kept))), values("phase", b.Status.Phase, "reason", b.Status.Reason, "message", b.Status.Message)
 	case fact.Sampled:
 		return describeSample(b)
 	default:
@@ -135,12 +137,6 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		return "the pod's sandbox ended: " + prose.Brief(b.Message, kept), values("sandboxID", b.SandboxID, "message", b.Message)
 	case fact.Started:
 		return "it started", values("pid", b.PID)
-	case fact.Start:
-		return "the node starts it", nil
-	case fact.SetUp:
-		return "the node sets the pod up", nil
-	case fact.TimePassed:
-		return "the time had come", nil
 	case fact.SetPhase:
 		return "the pod is " + string(b.Phase), values("reason", b.Reason, "message", b.Message)
 	case fact.SetCondition:
@@ -165,10 +161,13 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		return "the kernel dropped packets: " + prose.Brief(b.Message, kept), values("message", b.Message)
 	case fact.Lost:
 		return string(b.Source) + ": " + prose.Brief(b.Reason, kept), values("source", b.Source, "from", b.From, "until", b.Until, "count", b.Count)
-	case fact.ObjectGone:
-		return "the object is gone from the API server", nil
 	}
-	return string(b.Kind()), nil
+	return cmp.Or(plainly[b.Kind()], string(b.Kind())), nil
+}
+
+// plainly are the words for facts of which their kind is all that there is to say.
+var plainly = map[fact.Kind]string{
+	fact.Start{}.Kind(): "the node starts it", fact.SetUp{}.Kind(): "the node sets the pod up", fact.TimePassed{}.Kind(): "the time had come", fact.ObjectGone{}.Kind(): "the object is gone from the API server",
 }
 
 func deletionWords(b fact.DeletionSeen) string {
@@ -328,7 +327,6 @@ func describeAgain(b fact.AskedAgain) (string, map[string]any) {
 	return text, values("probe", b.Probe, "verdict", b.Verdict, "took", b.Took.String(), "patience", b.Patience.String(), "timeout", b.Timeout.String(), "cut", b.Cut, "speaks", b.Speaks, "message", b.Message)
 }
 
-// describeEnded words the end of one process.
 func describeEnded(b fact.ProcessEnded) (string, map[string]any) {
 	who := whether(b.Main, "the main process", "a child process")
 	how := whether(b.Signal != 0, "was ended by "+signalName(b.Signal), fmt.Sprintf("ended by itself with exit code %d", b.ExitCode))
@@ -341,14 +339,6 @@ func describeEnded(b fact.ProcessEnded) (string, map[string]any) {
 	return text, v
 }
 
-// describeSignal words a signal by its sender.
-func describeSignal(b fact.Signalled) (string, map[string]any) {
-	text := fmt.Sprintf("%s sent %s to %s", senderWords(b), signalName(b.Signal), cmp.Or(process("", b.PID), "a process of it"))
-	return text, values("signal", b.Signal, "pid", b.PID, "command", b.Command, "main", b.Main, "origin", b.Origin,
-		"senderPID", b.SenderPID, "senderCommand", b.SenderCommand, "senderPod", b.SenderPod, "senderContainer", b.SenderContainer)
-}
-
-// senderWords name who sent a signal.
 func senderWords(b fact.Signalled) string {
 	who := strings.TrimSpace("process "+prose.Brief(b.SenderCommand, 40)) + inBrackets("", process("", b.SenderPID))
 	switch b.Origin {
@@ -390,15 +380,6 @@ func values(pairs ...any) map[string]any {
 		return false
 	})
 	return m
-}
-
-// statusWords word the status of a pod that another node gave.
-func statusWords(b fact.StatusSeen) string {
-	text := fmt.Sprintf("the pod's status is %s", cmp.Or(string(b.Status.Phase), "not known"))
-	if said := cmp.Or(b.Status.Message, b.Status.Reason); said != "" {
-		text += ": " + prose.Brief(said, kept)
-	}
-	return text
 }
 
 // roomLeft words what room a node had, and who holds most of it.

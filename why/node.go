@@ -31,7 +31,8 @@ type Outage struct {
 	Rebooted bool
 	// Ended says that the agent ended; else it lived, and its API server or its CPU
 	// was out of reach.
-	Ended bool
+	Ended   bool
+	planned bool // somebody asked for it
 }
 
 // Long says whether the control plane misses a node for it.
@@ -94,7 +95,7 @@ func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
 			o.From, o.Text, o.Chain, o.Ended = b.Since, "its control plane had ended: "+prose.Brief(b.Reason, 2*kept), links(stopped, f), false
 			break
 		}
-		o.Text = "its agent was shut down (whylet down, or SIGTERM)"
+		o.Text, o.planned = "its agent was shut down (whylet down, or SIGTERM)", true
 	case fact.RunRebooted:
 		o.Text, o.Rebooted = "the machine was rebooted, or lost its power; all containers ended with it", true
 	default:
@@ -289,8 +290,7 @@ func (h *inquiry) away() []trouble {
 	var all []trouble
 	for _, o := range Outages(h.Node) {
 		last := o.last(h.Now)
-		planned := o.Ended && o.Rule == "" && fact.Of[fact.AgentStarted](factOf(h.Node, o)).Previous == fact.RunClean
-		if planned || !o.Long(h.Now) || h.Facts[0].Seen.After(o.From) || h.Now.Sub(last) > recalled || h.Over(o.From) {
+		if o.planned || !o.Long(h.Now) || h.Facts[0].Seen.After(o.From) || h.Now.Sub(last) > recalled || h.Over(o.From) {
 			continue
 		}
 		s := o.symptom(h.Now, last)
@@ -303,19 +303,6 @@ func (h *inquiry) away() []trouble {
 		all = append(all, trouble{s, func(id string) answer.Verdict { return f.verdict(id, "", nil) }})
 	}
 	return all
-}
-
-// factOf is the fact that an outage was read from.
-func factOf(node []fact.Fact, o Outage) *fact.Fact {
-	if len(o.Chain) == 0 {
-		return nil
-	}
-	for i := range node {
-		if node[i].ID == o.Chain[len(o.Chain)-1].Fact {
-			return &node[i]
-		}
-	}
-	return nil
 }
 
 // stalls are the times in which the agent lived and saw nothing.

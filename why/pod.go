@@ -109,7 +109,6 @@ func (h *inquiry) slowEnd(v *answer.Verdict) {
 	}
 }
 
-// deadlineFinding is about activeDeadlineSeconds.
 func (h *inquiry) deadlineFinding() finding {
 	f := finding{cause: answer.ActiveDeadline, certainty: answer.Recorded, weight: certain}
 	allowed := ""

@@ -42,14 +42,6 @@ type probing struct {
 	heard *hearing[*probing]
 }
 
-// hearing is what the rules say about the case.
-func (p *probing) hearing() *hearing[*probing] {
-	if p.heard == nil {
-		p.heard = probeRules.hear(p)
-	}
-	return p.heard
-}
-
 // newProbing makes the case of the failed attempts that a decision names; of the
 // newest ones in a row where it names none that are kept.
 func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fact.ID) *probing {
@@ -297,7 +289,6 @@ func splitAddress(address string) (host, port string, ok bool) {
 	return strings.Trim(address[:i], "[]"), address[i+1:], true
 }
 
-// listenersAt are those of a port.
 func listenersAt(listeners []fact.Listener, port string) (all []fact.Listener) {
 	for _, l := range listeners {
 		if _, on, ok := splitAddress(l.Address); ok && on == port {

@@ -118,7 +118,6 @@ func (p *probing) findOut() {
 	}
 }
 
-// commandSaid says how a probe's command ended.
 func commandSaid(ev *fact.Evidence) string {
 	if ev.ExitCode == nil {
 		return "fails"

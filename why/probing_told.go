@@ -67,9 +67,11 @@ func (p *probing) chain(more ...*fact.Fact) []answer.Link {
 	return append(all, links(more...)...)
 }
 
-// explain says why the probe fails.
 func (p *probing) explain(symptom string) answer.Verdict {
-	best, rest := p.hearing().judge()
+	if p.heard == nil {
+		p.heard = probeRules.hear(p)
+	}
+	best, rest := p.heard.judge()
 	report, reported := p.sidecarReport()
 	if best == nil && reported {
 		best = &finding{cause: answer.MeshSidecarAnswered, rule: "mesh-sidecar", chain: p.chain(), text: prose.Upper(p.what()) + " failed: " + report.Text + ".", fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run))}
@@ -159,7 +161,6 @@ func (p *probing) missing() string {
 // saidAtOnce is how much of an answer is told of an attempt.
 const saidAtOnce = 100
 
-// describeProbe words one attempt, or a run of successes.
 func describeProbe(b fact.Probed) (string, map[string]any) {
 	kind := kindWord(b.Probe)
 	v := values("probe", b.Probe, "verdict", b.Verdict, "took", b.Took.String(), "count", b.Count, "message", b.Message)

@@ -292,16 +292,8 @@ func (h *inquiry) explained(c *answer.Complaint) {
 
 // readOnlyRoot says whether a container may not write to its root file system, and words name no place of a volume.
 func (h *inquiry) readOnlyRoot(container, said string) bool {
-	c := h.spec(container)
-	if c.SecurityContext == nil || c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
-		return false
-	}
-	for _, m := range anyPath.FindAllString(said, -1) {
-		if _, volume := h.volumeOf(container, mounts.Clean(m)); volume != nil {
-			return false
-		}
-	}
-	return true
+	ofVolume := func(at string) bool { _, volume := h.volumeOf(container, mounts.Clean(at)); return volume != nil }
+	return h.readOnly(h.spec(container)) && !slices.ContainsFunc(anyPath.FindAllString(said, -1), ofVolume)
 }
 
 // anyPath fits a path of one part or more.

@@ -139,7 +139,6 @@ func (h *inquiry) onItsWay(run *history.Run) bool {
 	return h.Now.Sub(run.Started.When()) <= longest
 }
 
-// failuresBetween are the failed attempts from one fact to another.
 func failuresBetween(run *history.Run, kind fact.ProbeKind, from, to *fact.Fact) []fact.ID {
 	var all []fact.ID
 	for _, f := range run.Probes {
@@ -169,7 +168,6 @@ func countsAfterwards(began, over *fact.Fact, run *history.Run, p *probing) bool
 // once the run that it was in has ended, since the end is what matters then.
 const briefly = time.Minute
 
-// explainUnready says why a container that runs is not ready.
 func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer.Verdict {
 	if name, ok := p.namedPort(); ok && len(p.failed) == 0 && p.spec.Exec == nil && p.portOfSpec() == 0 {
 		f := p.portNotDeclared(name)

@@ -45,7 +45,6 @@ func (h *inquiry) changeBefore(from, until time.Time) (change, bool) {
 	return change{}, false
 }
 
-// changeIn is the change that a fact tells of.
 func changeIn(f *fact.Fact) (change, bool) {
 	switch b := f.Body.(type) {
 	case fact.ConfigChanged:

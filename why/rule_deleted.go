@@ -22,7 +22,6 @@ const (
 	replaces = 10 * time.Second
 )
 
-// deletionFinding says who wanted the pod gone.
 func (h *inquiry) deletionFinding() finding {
 	best, rest := deletedRules.hear(h).judge()
 	if best == nil {

@@ -301,7 +301,6 @@ func (h *inquiry) askedBy(command string) string {
 	return host
 }
 
-// ownAddress says whether a host is an address of the pod.
 func (h *inquiry) ownAddress(host string) bool { return slices.Contains(h.addresses(), host) }
 
 // addresses are those that the pod has, or had.

@@ -86,13 +86,8 @@ func (e ending) forbiddenCall(f *finding) {
 // seccompProfile is the profile on the node that a container's spec, or else the pod's,
 // names; "" where it has none of its own.
 func (h *inquiry) seccompProfile(c *v1.Container) string {
-	var profile *v1.SeccompProfile
-	if h.Object != nil && h.Object.Spec.SecurityContext != nil {
-		profile = h.Object.Spec.SecurityContext.SeccompProfile
-	}
-	if c.SecurityContext != nil && c.SecurityContext.SeccompProfile != nil {
-		profile = c.SecurityContext.SeccompProfile
-	}
+	pod, own := h.contexts(c)
+	profile := cmp.Or(own.SeccompProfile, pod.SeccompProfile)
 	if profile == nil || profile.Type != v1.SeccompProfileTypeLocalhost || profile.LocalhostProfile == nil {
 		return ""
 	}

@@ -91,8 +91,7 @@ func senderSeen(e ending) *finding {
 		return nil // a way to end that it has heeded by itself, with a code of its own
 	case b.SenderPID == b.PID && b.PID != 0:
 		f.cause = answer.AppCrashSignal
-		f.text = fmt.Sprintf("The main process of container %s ended itself%s: it sent %s to itself.", e.run.Container, e.after(), signalName(b.Signal))
-		return f
+		return f.says("The main process of container %s ended itself%s: it sent %s to itself.", e.run.Container, e.after(), signalName(b.Signal))
 	case b.Origin == fact.FromNode:
 		f.text = fmt.Sprintf("Container %s was ended%s %s through the container runtime, and not by the node: somebody else told the runtime to.", e.run.Container, e.after(), how)
 		return f.fix(e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h"))

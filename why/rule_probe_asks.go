@@ -237,8 +237,7 @@ func probePath(p *probing) *finding {
 	f := p.finds(answer.ProbeWrongPath, strong)
 	if p.worked() {
 		f.weight = refuted
-		f.text = fmt.Sprintf("the same path was answered well %s before", prose.Times(int(succeededTimes(p.ever))))
-		return f
+		return f.says("the same path was answered well %s before", prose.Times(int(succeededTimes(p.ever))))
 	}
 	if p.failsBehind() {
 		f.weight = weak // what is behind it may not find what the path stands for

@@ -105,6 +105,8 @@ func probeChildOOM(p *probing) *finding {
 	}
 	last := oomRecord(fact.Of[fact.OOMKilled](newest))
 	p.h.blameOOM(f, p.run, newest)
+	n := len(p.before)
+	wellSince := n > 0 && p.before[n-1].When().After(kills[len(kills)-1].When())
 	switch {
 	case p.mode == broken && p.diedMeanwhile(kills):
 		f.weight = certain // who was to answer was killed
@@ -115,9 +117,9 @@ func probeChildOOM(p *probing) *finding {
 		f.weight = weak
 	case p.late() && p.diedAllTheWhile(kills):
 		f.weight = certain // whoever is to answer is killed again and again
-	case p.mode == exitCode, p.mode == answered && (p.told() || p.wellSince(kills)), !p.told() && !p.worked() && !p.anotherWorked():
+	case p.mode == exitCode, p.mode == answered && (p.told() || wellSince), !p.told() && !p.worked() && !p.anotherWorked():
 		f.weight = fair
-	case p.late() && p.struck(kills):
+	case p.late() && killedIn(kills, p.from.Add(-p.timeout()), p.from): // nobody was left to give the answer
 		f.weight = certain // a busy node or a queue is no rival to that
 	}
 	if f.cause == answer.MemoryLimitChild {
@@ -170,9 +172,7 @@ func (p *probing) ownCommandKilled(kills []*fact.Fact) bool {
 		if b := fact.Of[fact.Probed](at); b.By == fact.BySay && b.Took == 0 {
 			began = began.Add(-p.timeout()) // what is told is when it was over
 		}
-		return slices.ContainsFunc(kills, func(f *fact.Fact) bool {
-			return !f.When().Before(began) && !f.When().After(at.Seen.Add(time.Second))
-		})
+		return killedIn(kills, began, at.Seen.Add(time.Second))
 	})
 }
 
@@ -196,13 +196,6 @@ func (p *probing) livedThrough(kill *fact.Fact) int {
 	return n
 }
 
-// wellSince says whether a good answer came between the newest of the kills and the
-// first failure.
-func (p *probing) wellSince(kills []*fact.Fact) bool {
-	n := len(p.before)
-	return n > 0 && p.before[n-1].When().After(kills[len(kills)-1].When())
-}
-
 // anotherWorked says whether another probe had succeeded, in this run or an earlier
 // one: the container comes up, though this probe was asked too late to see it.
 func (p *probing) anotherWorked() bool {
@@ -215,23 +208,19 @@ func (p *probing) anotherWorked() bool {
 	return false
 }
 
-// struck says whether a worker was killed while the first of the attempts waited
-// for its answer: nobody was left to give it.
-func (p *probing) struck(kills []*fact.Fact) bool {
-	return slices.ContainsFunc(kills, func(f *fact.Fact) bool {
-		return !f.When().After(p.from) && p.from.Sub(f.When()) <= p.timeout()
-	})
-}
-
 // diedAllTheWhile says whether there was a kill, at least, between each two of the attempts that were not answered.
 func (p *probing) diedAllTheWhile(kills []*fact.Fact) bool {
 	for i := 1; i < len(p.failed); i++ {
-		from, until := p.failed[i-1].When(), p.failed[i].Seen
-		if !slices.ContainsFunc(kills, func(f *fact.Fact) bool { return !f.When().Before(from) && !f.When().After(until) }) {
+		if !killedIn(kills, p.failed[i-1].When(), p.failed[i].Seen) {
 			return false
 		}
 	}
 	return len(p.failed) > 1 && len(kills) >= usual
+}
+
+// killedIn says whether one of some kills was made in a time.
+func killedIn(kills []*fact.Fact, from, until time.Time) bool {
+	return slices.ContainsFunc(kills, func(f *fact.Fact) bool { return !f.When().Before(from) && !f.When().After(until) })
 }
 
 // diedMeanwhile says whether there was a kill during each attempt that broke off, of at least
@@ -242,7 +231,7 @@ func (p *probing) diedMeanwhile(kills []*fact.Fact) bool {
 		if modeOf(fact.Of[fact.Probed](at)) != broken {
 			continue
 		}
-		if broke++; !slices.ContainsFunc(kills, func(f *fact.Fact) bool { return !f.When().Before(at.When()) && f.When().Sub(at.Seen) <= time.Second }) {
+		if broke++; !killedIn(kills, at.When(), at.Seen.Add(time.Second)) {
 			return false
 		}
 	}

@@ -66,8 +66,7 @@ func probeThrottled(p *probing) *finding {
 	}
 	part := float64(stalled) / float64(periods)
 	if part < throttledShare {
-		f.text = fmt.Sprintf("only %d of %d CPU periods were throttled in that time", stalled, periods)
-		return f
+		return f.says("only %d of %d CPU periods were throttled in that time", stalled, periods)
 	}
 	f.weight = whether(part >= 0.8, certain, strong)
 	f.chain = p.chain(a, b)
@@ -286,7 +285,6 @@ func (p *probing) asked() (sum time.Duration) {
 	return sum
 }
 
-// moreMemory returns the steps that take a container out of its memory.high.
 func (p *probing) moreMemory() []answer.Fix {
 	return []answer.Fix{
 		p.h.limitsFix("raise the memory request and limit of container " + p.run.Container + ": kubelet derives memory.high from both"),

@@ -15,16 +15,9 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// probeHang: it holds the port, and answers nothing.
-func probeHang(p *probing) *finding {
-	f := p.hang()
-	p.complains(f)
-	return f
-}
-
 // complains quotes the error of which a container's log tells while it does not answer.
 func (p *probing) complains(f *finding) {
-	if at, said := p.complaint(); f != nil && f.weight >= fair && at != nil && !at.Seen.Before(p.from) {
+	if at, said := p.complaint(); f.weight >= fair && at != nil && !at.Seen.Before(p.from) {
 		f.because = append(f.because, itsLog(said))
 		p.h.meant(f, p.run.Container, said)
 	}
@@ -33,17 +26,12 @@ func (p *probing) complains(f *finding) {
 // notOnlySlow is after how many timeouts without an answer one that was slow before is not only that.
 const notOnlySlow = 5
 
-// takesLong says whether a good answer took more than half of the time that the probe allows.
-func (p *probing) takesLong() bool {
-	return slices.ContainsFunc(p.ever, func(f *fact.Fact) bool { return fact.Of[fact.Probed](f).Took > p.timeout()/2 })
-}
-
 // untilAccepts is how long one that began to listen may take until it accepts.
 const untilAccepts = 10 * time.Second
 
-// hang: it holds the port, uses no CPU and takes no connection. One that accepts and then
+// probeHang: it holds the port, uses no CPU and takes no connection. One that accepts and then
 // says nothing may only be slow: without a late answer to show for it that stays open.
-func (p *probing) hang() *finding {
+func probeHang(p *probing) *finding {
 	if p.asksAnother() || p.mode != silent && p.mode != unreachable && p.mode != commandLate {
 		return nil
 	}
@@ -100,6 +88,7 @@ func (p *probing) hang() *finding {
 	if said := p.progress(); said != "" {
 		f.first(p.h.specFix(fmt.Sprintf("if it is still at work at what its log tells of (%q), have it listen only when that is done, or give it the time: a startupProbe that asks for an answer, or a larger failureThreshold or timeoutSeconds of %sProbe", prose.Brief(said, quoted), kindWord(p.kind))))
 	}
+	p.complains(f)
 	return f
 }
 
@@ -118,10 +107,11 @@ func (p *probing) whereItWaits(look fact.Looked) answer.Fix {
 func (p *probing) mayServe(look fact.Looked) string {
 	_, _, now := p.usedBetween(p.from, p.until.Add(time.Second))
 	_, _, around := p.used()
+	tookLong := func(f *fact.Fact) bool { return fact.Of[fact.Probed](f).Took > p.timeout()/2 }
 	switch {
 	case p.cameUp && p.until.Sub(p.from) < untilAccepts:
 		return "it began to listen only just"
-	case (p.takesLong() || p.halfSeen()) && p.h.Now.Sub(p.from) < notOnlySlow*p.timeout():
+	case (slices.ContainsFunc(p.ever, tookLong) || p.halfSeen()) && p.h.Now.Sub(p.from) < notOnlySlow*p.timeout():
 		return "good answers before took long, or nobody saw how long: it may only be slow"
 	case now.busy():
 		return fmt.Sprintf("its processes are at work (%s)", now)

@@ -21,7 +21,6 @@ import (
 // waiters are programs with which start scripts wait.
 var waiters = []string{"sleep", "nc", "ncat", "wget", "curl", "nslookup", "dig", "host", "getent", "ping", "pg_isready", "mysqladmin", "redis-cli", "wait-for-it.sh", "wait-for", "dockerize"}
 
-// declares says whether a container's spec names the port.
 func declares(c *v1.Container, port int) bool {
 	return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return int(p.ContainerPort) == port })
 }

@@ -24,7 +24,6 @@ func share(look fact.Looked) float64 {
 	return whether(look.Over <= 0, -1, float64(look.CPUUsed)/float64(look.Over))
 }
 
-// late says whether the attempts failed by being slow.
 func (p *probing) late() bool { return p.mode == silent || p.mode == commandLate }
 
 // probeOverloaded: it is busy and answers too late.
@@ -90,12 +89,7 @@ func probeAnswersLate(p *probing) *finding {
 // slowLately says whether the last good answers before the attempts at hand, of whatever
 // run, were slow: that the very first one was, as the first of a JVM is, tells nothing.
 func (p *probing) slowLately() bool {
-	for _, f := range p.ever[max(0, len(p.ever)-lastAnswers):] {
-		if fact.Of[fact.Probed](f).Took > p.timeout()/2 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.ever[max(0, len(p.ever)-lastAnswers):], func(f *fact.Fact) bool { return fact.Of[fact.Probed](f).Took > p.timeout()/2 })
 }
 
 // lastAnswers is how many facts about good answers count as the last ones: some are of many.

@@ -238,15 +238,6 @@ func probeDependencySaid(p *probing) *finding {
 	return f
 }
 
-// alone says whether nothing else than what asks can be meant to listen in the pod: it has one container, in which
-// one program runs.
-func (p *probing) alone(look fact.Looked) bool {
-	if !p.h.soleContainer() {
-		return false
-	}
-	return len(slices.Compact(slices.Sorted(slices.Values(look.Commands)))) <= 1
-}
-
 // soleContainer says whether a pod has one container, and nothing beside it.
 func (h *inquiry) soleContainer() bool {
 	return h.Object != nil && len(h.Object.Spec.Containers) == 1 && !slices.ContainsFunc(h.Object.Spec.InitContainers, func(c v1.Container) bool { return c.RestartPolicy != nil })
@@ -291,7 +282,7 @@ func probeSiblingElsewhere(p *probing) *finding {
 	said, lines := p.newest()
 	n, ok := lastNeed(lines)
 	at, look, seen := p.look()
-	if ok && seen && loopback(hostIn(n.place)) && p.alone(look) {
+	if ok && seen && loopback(hostIn(n.place)) && p.h.soleContainer() && len(slices.Compact(slices.Sorted(slices.Values(look.Commands)))) <= 1 { // in which one program runs
 		return p.asksItself(n, said, at, look)
 	}
 	if p.mode != answered {

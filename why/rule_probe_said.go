@@ -191,7 +191,6 @@ func (p *probing) saidMeanwhile() (at *fact.Fact, said string) {
 // voicedUntil is until when what is said of an attempt stands in the log.
 func voicedUntil(f *fact.Fact) time.Time { return f.Seen.Add(voicedAfter) }
 
-// during says whether something was said while an attempt was made.
 func during(said time.Time, f *fact.Fact) bool {
 	return !said.Before(f.When()) && !said.After(voicedUntil(f))
 }

@@ -1,7 +1,6 @@
 package why
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -42,43 +41,35 @@ func probeSpeaksOtherwise(p *probing) *finding {
 	if at == nil {
 		return nil
 	}
-	f := p.finds(answer.ProbeProtocol, certain, at)
+	cause, spoken, does := answer.ProbeProtocol, "speaks "+prose.Brief(string(b.Speaks), 20), ""
 	asHTTP2, overTLS := spokenWays(p.spec)
-	instead := fmt.Sprintf("Port %d of container %s speaks", p.port(), p.run.Container)
 	switch b.Speaks {
 	case fact.TLS:
-		f.text = instead + " TLS"
-		f.fixes = []answer.Fix{p.h.specFix("a gRPC probe knows no TLS: probe with exec, with tcpSocket, or at a port without it")}
+		spoken, does = "speaks TLS", "a gRPC probe knows no TLS: probe with exec, with tcpSocket, or at a port without it"
 		if !asGRPC {
-			f.cause = answer.ProbeWrongScheme
-			f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTPS")}
+			cause, does = answer.ProbeWrongScheme, "set "+p.field("scheme")+" to HTTPS"
 		}
 		if asHTTP2 {
-			f.fixes = []answer.Fix{p.h.specFix("remove " + p.field("protocol") + " and set " + p.field("scheme") + " to HTTPS, which finds out by itself whether HTTP/2 is spoken")}
+			does = "remove " + p.field("protocol") + " and set " + p.field("scheme") + " to HTTPS, which finds out by itself whether HTTP/2 is spoken"
 		}
 	case fact.HTTP2:
-		f.text = instead + " HTTP/2 from the first byte, as gRPC does"
-		if overTLS {
-			f.fixes = []answer.Fix{p.h.specFix("remove " + p.field("mode") + ": the port speaks gRPC without TLS")}
-			break
-		}
-		f.fixes = []answer.Fix{p.h.specFix("if it is gRPC and has the health service, make it a grpc probe; or probe with tcpSocket, or at a port that speaks HTTP/1.1")}
+		spoken = "speaks HTTP/2 from the first byte, as gRPC does"
+		does = whether(overTLS, "remove "+p.field("mode")+": the port speaks gRPC without TLS", "if it is gRPC and has the health service, make it a grpc probe; or probe with tcpSocket, or at a port that speaks HTTP/1.1")
 	case fact.Proxied:
-		f.text = fmt.Sprintf("Port %d of container %s wants the line of the PROXY protocol before each request, which a load balancer sends", p.port(), p.run.Container)
-		f.fixes = []answer.Fix{p.h.specFix("probe at a port without the PROXY protocol, or with tcpSocket")}
+		spoken = "wants the line of the PROXY protocol before each request, which a load balancer sends"
+		does = "probe at a port without the PROXY protocol, or with tcpSocket"
 	case fact.FastCGI:
-		f.text = instead + " FastCGI, which a web server speaks with it (PHP-FPM does)"
-		f.fixes = []answer.Fix{p.h.specFix("probe with tcpSocket, or ask the web server in front of it; PHP-FPM's own ping.path is asked by FastCGI, too (exec: cgi-fcgi)")}
+		spoken = "speaks FastCGI, which a web server speaks with it (PHP-FPM does)"
+		does = "probe with tcpSocket, or ask the web server in front of it; PHP-FPM's own ping.path is asked by FastCGI, too (exec: cgi-fcgi)"
 	case fact.HTTP1:
-		f.text = instead + " HTTP/1"
-		f.fixes = []answer.Fix{p.h.specFix("make it an httpGet probe, or ask at the port that speaks gRPC")}
-		if asHTTP2 {
-			f.fixes = []answer.Fix{p.h.specFix("remove " + p.field("protocol") + ": the port speaks HTTP/1")}
-		}
-	default:
-		f.text = fmt.Sprintf("%s %s", instead, prose.Brief(string(b.Speaks), 20))
+		spoken = "speaks HTTP/1"
+		does = whether(asHTTP2, "remove "+p.field("protocol")+": the port speaks HTTP/1", "make it an httpGet probe, or ask at the port that speaks gRPC")
 	}
-	f.text += fmt.Sprintf(", and %s asks in %s: tried once in the other way, it was answered.", p.what(), asksIn(asGRPC, asHTTP2, overTLS))
+	f := p.finds(cause, certain, at).
+		says("Port %d of container %s %s, and %s asks in %s: tried once in the other way, it was answered.", p.port(), p.run.Container, spoken, p.what(), asksIn(asGRPC, asHTTP2, overTLS))
+	if does != "" {
+		f.fix(p.h.specFix(does))
+	}
 	return f
 }
 

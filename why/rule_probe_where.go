@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -283,9 +284,12 @@ func probeBlocked(p *probing) *finding {
 		f.weight = strong
 	}
 	if at, look, ok := p.look(); ok {
-		here := p.here(look)
+		here, connected := p.here(look), time.Duration(0)
+		if ev := fact.Of[fact.Probed](p.failed[len(p.failed)-1]).Evidence; ev != nil {
+			connected = ev.Connect // of the newest attempt, whatever came of that
+		}
 		switch {
-		case p.mode == refused && !p.heldBefore(p.newestRefused()), p.gotThrough():
+		case p.mode == refused && !p.heldBefore(p.newestRefused()), connected > 0:
 			return nil // it has come up since
 		case len(here) > 0 && here[0].Backlog == 0:
 			f.weight = strong
@@ -304,12 +308,6 @@ func probeBlocked(p *probing) *finding {
 func (p *probing) newestRefused() *fact.Fact {
 	refusal := func(f *fact.Fact) bool { _, m := p.read(fact.Of[fact.Probed](f)); return m == refused }
 	return cmp.Or(lastThat(p.failed, refusal), p.failed[len(p.failed)-1])
-}
-
-// gotThrough says whether the newest attempt came to a connection, whatever came of that.
-func (p *probing) gotThrough() bool {
-	b := fact.Of[fact.Probed](p.failed[len(p.failed)-1])
-	return b.Evidence != nil && b.Evidence.Connect > 0
 }
 
 // heldBefore says whether somebody is known to have listened on the port in this run

@@ -120,8 +120,7 @@ func processLimitHit(e ending) *finding {
 	if full == nil {
 		f.fix(e.h.inside("a user other than root has a limit of its own, counted over all its processes on the node", e.run.Container, "sh -c 'ulimit -u'"))
 	}
-	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because it could not start another process%s%s.", e.run.Container, e.after(), e.exit.ExitCode, pidWords(full), colon(said))
-	return f
+	return f.says("Container %s ended%s with exit code %d because it could not start another process%s%s.", e.run.Container, e.after(), e.exit.ExitCode, pidWords(full), colon(said))
 }
 
 func pidWords(sample *fact.Fact) string {
@@ -164,8 +163,7 @@ func probeProcessLimit(p *probing) *finding {
 	if full != nil && said {
 		f.weight = certain
 	}
-	f.text = fmt.Sprintf("Container %s cannot start another process%s; so %s fails.", p.run.Container, pidWords(full), p.what())
-	return f
+	return f.says("Container %s cannot start another process%s; so %s fails.", p.run.Container, pidWords(full), p.what())
 }
 
 func filesSaid(e ending) *finding {
@@ -180,8 +178,7 @@ func filesSaid(e ending) *finding {
 		why = "the node lets its user watch files no more often (fs.inotify.max_user_instances, counted over all containers of that user)"
 		f.fixes = []answer.Fix{kubectl.OnNode("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_instances")}
 	}
-	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, why, gist(said))
-	return f
+	return f.says("Container %s ended%s with exit code %d because %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, why, gist(said))
 }
 
 // probeFilesLimit: it can accept no connection, or open nothing that an answer needs.

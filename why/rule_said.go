@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -110,11 +111,7 @@ func execSaid(e ending) *finding {
 // forbids.
 func readOnlySaid(e ending) *finding {
 	said := e.said(func(line string) bool { return knowledge.Any(line, knowledge.ReadOnly, knowledge.NoTemporary) })
-	if e.exit.ExitCode == 0 || said == "" {
-		return nil
-	}
-	context := e.spec.SecurityContext
-	if context == nil || context.ReadOnlyRootFilesystem == nil || !*context.ReadOnlyRootFilesystem {
+	if e.exit.ExitCode == 0 || said == "" || !e.h.readOnly(e.spec) {
 		return nil
 	}
 	if _, volume := e.h.volumeOf(e.run.Container, "/tmp"); volume != nil && !knowledge.ReadOnly.In(said) {
@@ -312,7 +309,6 @@ func (e ending) notGiven() *finding {
 	return nil
 }
 
-// addFix gives a container a capability.
 func (h *inquiry) addFix(capability string) answer.Fix {
 	return h.specFix(fmt.Sprintf("add capability %s to the container (securityContext.capabilities.add), or configure the program so that it does not need that", capability))
 }
@@ -331,15 +327,24 @@ func (h *inquiry) addFixes(c *v1.Container, said string) []answer.Fix {
 	return []answer.Fix{h.addFix(needs)}
 }
 
+// contexts are the security contexts of the pod and of a container, empty where there are none.
+func (h *inquiry) contexts(c *v1.Container) (*v1.PodSecurityContext, *v1.SecurityContext) {
+	return cmp.Or(h.podSpec().SecurityContext, &v1.PodSecurityContext{}), cmp.Or(c.SecurityContext, &v1.SecurityContext{})
+}
+
 // userOf is the user other than root whom the spec has a container run as; 0 where it names none.
-func (h *inquiry) userOf(c *v1.Container) (user int64) {
-	if pod := h.podSpec().SecurityContext; pod != nil && pod.RunAsUser != nil {
-		user = *pod.RunAsUser
+func (h *inquiry) userOf(c *v1.Container) int64 {
+	pod, own := h.contexts(c)
+	if user := cmp.Or(own.RunAsUser, pod.RunAsUser); user != nil && c.Name != "" {
+		return *user
 	}
-	if own := c.SecurityContext; own != nil && own.RunAsUser != nil {
-		user = *own.RunAsUser
-	}
-	return whether(c.Name == "", 0, user)
+	return 0
+}
+
+// readOnly says whether a container may not write to its root file system.
+func (h *inquiry) readOnly(c *v1.Container) bool {
+	_, own := h.contexts(c)
+	return own.ReadOnlyRootFilesystem != nil && *own.ReadOnlyRootFilesystem
 }
 
 // fewerRights says what a container's security context takes from it; "" when it

@@ -78,7 +78,6 @@ func (h *inquiry) startTrouble(name string, runs []*history.Run) []trouble {
 	}}
 }
 
-// explainStart says why a container could not be started.
 func (h *inquiry) explainStart(run *history.Run, failed *fact.Fact, id string) answer.Verdict {
 	c := notStarted{h: h, run: run, fact: failed}
 	rules := &startRules

@@ -91,7 +91,6 @@ func (h *inquiry) podTroubles(status v1.PodStatus) []trouble {
 	return all
 }
 
-// containerTroubles are those of one container.
 func (h *inquiry) containerTroubles(name string, status v1.PodStatus) []trouble {
 	runs := h.Runs(name)
 	if len(runs) == 0 {

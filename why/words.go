@@ -26,7 +26,6 @@ func process(command string, pid int) string {
 // inBrackets puts what is known in brackets behind a word, with another before it.
 func inBrackets(lead, known string) string { return whether(known == "", "", " ("+lead+known+")") }
 
-// howEnded words how a process ended.
 func howEnded(b fact.ProcessEnded) string {
 	return whether(b.Signal != 0, "died of "+signalName(b.Signal), fmt.Sprintf("ended with exit code %d", b.ExitCode))
 }
