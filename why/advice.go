@@ -167,9 +167,7 @@ func (h *inquiry) onlySecret(container string) (secret string, from []string) {
 		}
 		ref := e.ValueFrom.SecretKeyRef
 		from = append(from, fmt.Sprintf("%s is %s of Secret %s", e.Name, ref.Key, ref.Name))
-		if secret == "" {
-			secret = ref.Name
-		} else if secret != ref.Name {
+		if secret = cmp.Or(secret, ref.Name); secret != ref.Name {
 			return "", nil
 		}
 	}

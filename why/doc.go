@@ -56,10 +56,9 @@
 //	             rule_dependency.go
 //	probing.go   why a probe fails, and probing_mode.go, in which way; probing_told.go words it and its
 //	             attempts; rule_probe*.go and rule_mesh.go, one file a family
-//	rule_probe_where.go   why a probe fails, by where it asks, what is on its way, and whose answer it gets
+//	rule_probe_where.go   why a probe fails, by where it asks, what is on its way, what is spoken there, and who answers
 //	rule_probe_log.go     by what the container says in its log
 //	rule_probe_awaits.go  by whose answer is waited for
-//	rule_probe_speaks.go  by what else is spoken there
 //	start.go     why a container or a pod does not start, by rule_start.go: what cannot be set up or
 //	             mounted, and which container the others wait for
 //	degraded.go  Ready pods that fail, by their logs and connections

@@ -111,10 +111,9 @@ func (e ending) explain(symptom string) answer.Verdict {
 	look := []answer.Fix{kubectl.OnNode("look for the kernel's own record on the node", "dmesg -T | grep -iE 'oom|killed process' | tail")}
 	missing := "The evidence does not tell these apart."
 	if !e.exit.OOMKnown {
-		missing = "Whether the kernel's OOM killer took a process of it could not be seen (the container's cgroup was gone, or the kernel log not readable)."
-		if e.exit.RuntimeReason == "OOMKilled" {
-			missing = "The container runtime says OOMKilled, which it also says when a child or a sibling was the victim; the kernel's own record of this end was not seen."
-		}
+		missing = whether(e.exit.RuntimeReason == "OOMKilled",
+			"The container runtime says OOMKilled, which it also says when a child or a sibling was the victim; the kernel's own record of this end was not seen.",
+			"Whether the kernel's OOM killer took a process of it could not be seen (the container's cgroup was gone, or the kernel log not readable).")
 	}
 	switch {
 	case e.h.FromAPI && e.sawNoOOM():

@@ -153,10 +153,7 @@ func (h *inquiry) limitsFix(text string) answer.Fix {
 
 // logsFix shows a run's last words.
 func (h *inquiry) logsFix(run *history.Run) answer.Fix {
-	previous := whether(run.Exit != nil, " -p", shell.Line(""))
-	if last := h.Last(run.Container); last.Attempt == run.Attempt {
-		previous = ""
-	}
+	previous := whether(run.Exit != nil && h.Last(run.Container).Attempt != run.Attempt, " -p", shell.Line(""))
 	logs := func(lines int) string {
 		return h.kubectl("logs %s -c %s%s --tail=%d", h.Pod.Name, run.Container, previous, lines)
 	}

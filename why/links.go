@@ -247,28 +247,19 @@ func describeLook(b fact.Looked) (string, map[string]any) {
 		}
 		return "looking into it failed: " + prose.Brief(b.Error, kept), values("error", b.Error)
 	}
-	var parts []string
-	if b.State != "" {
-		parts = append(parts, "main process "+stateWords(b.State))
-	}
-	if b.Over > 0 {
-		parts = append(parts, fmt.Sprintf("used %s CPU in %s", prose.Span(b.CPUUsed), prose.Span(b.Over)))
-	}
-	if len(b.Commands) > 0 && len(b.Listeners) == 0 {
-		parts = append(parts, "beside it "+prose.Brief(strings.Join(b.Commands, ", "), 60))
+	parts := []string{
+		whether(b.State == "", "", "main process "+stateWords(b.State)),
+		whether(b.Over > 0, fmt.Sprintf("used %s CPU in %s", prose.Span(b.CPUUsed), prose.Span(b.Over)), ""),
+		whether(len(b.Commands) > 0 && len(b.Listeners) == 0, "beside it "+prose.Brief(strings.Join(b.Commands, ", "), 60), ""),
 	}
 	for _, d := range b.Dialing {
 		parts = append(parts, "waits for an answer of "+d.Remote)
 	}
-	if len(b.Listeners) == 0 {
-		parts = append(parts, "nothing listens")
-	} else {
-		parts = append(parts, "listens on "+listening(b.Listeners))
-	}
+	parts = append(parts, whether(len(b.Listeners) == 0, "nothing listens", "listens on "+listening(b.Listeners)))
 	if f := b.Files; f != nil && f.Open >= f.Limit {
 		parts = append(parts, fmt.Sprintf("%d of %d files open", f.Open, f.Limit))
 	}
-	return strings.Join(parts, "; "), values("pid", b.PID, "state", b.State, "processes", b.Processes, "cpuUsed", b.CPUUsed.String(), "over", b.Over.String(), "listeners", b.Listeners, "files", b.Files, "commands", b.Commands, "dialing", b.Dialing)
+	return joined("; ", parts...), values("pid", b.PID, "state", b.State, "processes", b.Processes, "cpuUsed", b.CPUUsed.String(), "over", b.Over.String(), "listeners", b.Listeners, "files", b.Files, "commands", b.Commands, "dialing", b.Dialing)
 }
 
 func stateWords(s string) string {
@@ -293,19 +284,11 @@ func listening(all []fact.Listener) string {
 }
 
 func describeSample(b fact.Sampled) (string, map[string]any) {
-	var parts []string
-	if b.MemoryCurrent > 0 {
-		parts = append(parts, "memory "+prose.Size(b.MemoryCurrent))
-	}
-	if b.HighEvents > 0 {
-		parts = append(parts, fmt.Sprintf("over memory.high %d times so far", b.HighEvents))
-	}
-	if b.Periods > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d CPU periods throttled so far", b.ThrottledPeriods, b.Periods))
-	}
-	return strings.Join(parts, ", "), values("memoryCurrent", b.MemoryCurrent, "memoryPeak", b.MemoryPeak, "memoryLimit", b.MemoryLimit,
-		"memoryFile", b.MemoryFile, "memoryShmem", b.MemoryShmem, "memoryHigh", b.MemoryHigh, "highEvents", b.HighEvents, "periods", b.Periods, "throttledPeriods", b.ThrottledPeriods,
-		"oomKills", b.OOMKills, "pids", b.PIDs, "pidLimit", b.PIDLimit)
+	return joined(", ", whether(b.MemoryCurrent > 0, "memory "+prose.Size(b.MemoryCurrent), ""),
+			whether(b.HighEvents > 0, fmt.Sprintf("over memory.high %d times so far", b.HighEvents), ""),
+			whether(b.Periods > 0, fmt.Sprintf("%d of %d CPU periods throttled so far", b.ThrottledPeriods, b.Periods), "")), values("memoryCurrent", b.MemoryCurrent, "memoryPeak", b.MemoryPeak, "memoryLimit", b.MemoryLimit,
+			"memoryFile", b.MemoryFile, "memoryShmem", b.MemoryShmem, "memoryHigh", b.MemoryHigh, "highEvents", b.HighEvents, "periods", b.Periods, "throttledPeriods", b.ThrottledPeriods,
+			"oomKills", b.OOMKills, "pids", b.PIDs, "pidLimit", b.PIDLimit)
 }
 
 // describeAgain words a request that was made with patience.

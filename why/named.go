@@ -222,11 +222,9 @@ func (h *inquiry) ownFirst(container string) []*v1.Container {
 		return nil
 	}
 	all := []*v1.Container{own}
-	for _, of := range [][]v1.Container{h.Object.Spec.Containers, h.Object.Spec.InitContainers} {
-		for i := range of {
-			if of[i].Name != container {
-				all = append(all, &of[i])
-			}
+	for _, c := range slices.Concat(h.Object.Spec.Containers, h.Object.Spec.InitContainers) {
+		if c.Name != container {
+			all = append(all, &c)
 		}
 	}
 	return all

@@ -161,10 +161,7 @@ func (p *probing) port() int {
 	if p.last.Evidence == nil {
 		return 0
 	}
-	target := p.last.Evidence.Remote
-	if target == "" {
-		target = addressOf(p.last.Evidence.Target)
-	}
+	target := cmp.Or(p.last.Evidence.Remote, addressOf(p.last.Evidence.Target))
 	if target == "" {
 		return p.portOfSpec()
 	}

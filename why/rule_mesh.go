@@ -185,18 +185,10 @@ func probeNoSidecar(p *probing) *finding {
 	f.text = fmt.Sprintf("The probe of container %s (%s) got no answer because the sidecar %s %s; the application was not asked.",
 		p.run.Container, p.mesh, name, cmp.Or(state, "does not answer on its port"))
 	f.fixes = []answer.Fix{
-		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s%s", p.h.Pod.Name, name, previous(facts))),
+		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s%s", p.h.Pod.Name, name, whether(len(facts) > 0 && facts[0].Body.Kind() == (fact.Exited{}).Kind(), " --previous", shell.Line("")))),
 		p.h.meshCheck(),
 	}
 	return f
-}
-
-// previous asks for the logs of the run that ended, where one did.
-func previous(facts []*fact.Fact) shell.Line {
-	if len(facts) > 0 && facts[0].Body.Kind() == (fact.Exited{}).Kind() {
-		return " --previous"
-	}
-	return ""
 }
 
 // stateOf words how a container was while the attempts failed, where that

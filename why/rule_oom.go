@@ -315,10 +315,7 @@ func (o oomRecord) held() int64 {
 	for _, t := range o.Tasks {
 		sum += t.RSS
 	}
-	if sum == 0 {
-		sum = o.AnonRSS + o.FileRSS + o.ShmemRSS
-	}
-	return sum
+	return cmp.Or(sum, o.AnonRSS+o.FileRSS+o.ShmemRSS)
 }
 
 // crowded is how many processes must be in the kernel's table to be called many.

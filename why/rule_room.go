@@ -241,10 +241,7 @@ func (p *probing) lookFull() (at *fact.Fact, look fact.Looked) {
 // said gives what the application complained of: in its answer, or at the end of its
 // log once the node had killed it for the probe; "" when nothing fits.
 func (p *probing) said(fits func(string) bool) string {
-	texts := []string{p.last.Message}
-	if p.last.Evidence != nil {
-		texts = append(texts, p.last.Evidence.Output)
-	}
+	texts := []string{p.last.Message, cmp.Or(p.last.Evidence, &fact.Evidence{}).Output}
 	if _, lines := p.log(); p.run.Exit == nil && len(lines) > 0 {
 		texts = append(texts, lines[len(lines)-1])
 	} else if p.run.Exit != nil {

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"whylet.dev/whylet/fact"
@@ -13,14 +14,12 @@ import (
 // process names a process by what is known of it; empty where nothing is. The
 // kernel's counters tell of an end, and not of which process it was.
 func process(command string, pid int) string {
-	var known []string
-	if command != "" {
-		known = append(known, prose.Brief(command, 40))
-	}
-	if pid != 0 {
-		known = append(known, fmt.Sprintf("pid %d", pid))
-	}
-	return strings.Join(known, ", ")
+	return joined(", ", prose.Brief(command, 40), whether(pid != 0, fmt.Sprintf("pid %d", pid), ""))
+}
+
+// joined are those of some words that are not empty, one behind the other.
+func joined(by string, words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), by)
 }
 
 // inBrackets puts what is known in brackets behind a word, with another before it.
