@@ -312,8 +312,8 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	f.fix(h.readLog(g))
 	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.container, Count: g.Count, First: g.From, Last: h.Now}
 	t.Text = fmt.Sprintf("the pod is Ready, but container %s logs errors", l.container)
-	t.explain = func(id string) answer.Verdict {
-		v := f.verdict(id, l.container, nil)
+	t.explain = func() answer.Verdict {
+		v := f.verdict(l.container, nil)
 		h.decide(&v)
 		v.Repeats = repeats
 		return v
@@ -379,7 +379,7 @@ func (h *inquiry) unanswered(run *history.Run) (t trouble, ok bool) {
 				text: fmt.Sprintf("Container %s runs and its pod is Ready, but its connections to %s get no answer.", run.Container, answer.MarkNeed(answer.Need{Place: at})),
 			}
 			t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: run.Container, Count: 1, First: before.Seen, Last: h.Now, Text: fmt.Sprintf("the pod is Ready, but container %s gets no answer from %s", run.Container, at)}
-			t.explain = func(id string) answer.Verdict { return finding.verdict(id, run.Container, nil) }
+			t.explain = func() answer.Verdict { return finding.verdict(run.Container, nil) }
 			ok = true
 		}
 	}
@@ -463,8 +463,9 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 		if !ok {
 			continue
 		}
+		v := t.explain()
 		t.ID = a.Symptoms[0].ID
-		v := t.explain(t.ID)
+		v.Symptom = t.ID
 		h.soften(&v)
 		h.besideOnLoopback(&v, logs)
 		v.Text = strings.TrimSpace(v.Text)

@@ -34,7 +34,7 @@
 //   - an Act is read as the decision in it. A verdict on one that was told is recorded,
 //     on one that was matched or deduced it is inferred, and says that;
 //   - attempts of which only kubelet tells are those that failed: that there was no
-//     good one is known only where its counters say so (sight.go);
+//     good one is known only where its counters say so (attempts.go);
 //   - the status is the newest that was seen. It is never computed.
 //
 // # Where things are
@@ -47,15 +47,14 @@
 //	each.go      facts with their bodies, one by one
 //	finding.go   what a rule says, to which it yields, and how the judge chooses
 //	rules.go     the rules by name, and to which each yields
-//	sight.go     which attempts were seen
 //	order.go     whether an end was ordered, and who decided, as far as that is known
 //	from_api.go  what stands for sight of the node where only the API server was asked
 //	exit.go      why a run ended; rule_exit.go, by itself, and what well-known last words stand
 //	             for, by [whylet.dev/whylet/knowledge], whose steps advice.go carries out; rule_killed.go,
 //	             by a signal to it or a child; rule_oom.go; rule_room.go, for want of room;
 //	             rule_dependency.go
-//	probing.go   why a probe fails, and probing_mode.go, in which way; probing_told.go words it and its
-//	             attempts; rule_probe*.go and rule_mesh.go, one file a family
+//	probing.go   why a probe fails; attempts.go, in which way its attempts failed, and which were seen;
+//	             probing_told.go words them; rule_probe*.go and rule_mesh.go, one file a family
 //	rule_probe_where.go   why a probe fails, by where it asks, what is on its way, what is spoken there, and who answers
 //	rule_probe_log.go     by what the container says in its log
 //	rule_probe_awaits.go  by whose answer is waited for

@@ -26,7 +26,7 @@ func (h *inquiry) evictionFinding() finding {
 	}
 	message := strings.TrimSpace(prose.Brief(b.Message, 200))
 	f.cause = evictedFor(b.Signal)
-	if !forTheNode(b) {
+	if len(b.Ranking) == 0 && b.Shortage == nil && !strings.HasSuffix(b.Signal, ".available") && !strings.HasSuffix(b.Signal, "inodesFree") { // not for the node
 		f.text = fmt.Sprintf("The node evicted the pod because it exceeded a storage limit of its own: %s", message)
 		which := "the limit of the volume or of ephemeral-storage"
 		if m := ofVolume.FindStringSubmatch(message); m != nil {
@@ -87,11 +87,6 @@ func (h *inquiry) heldMost(b fact.Evict, f *finding) string {
 // ofVolume fits whose limit kubelet says that was exceeded (pkg/kubelet/eviction).
 var ofVolume = regexp.MustCompile(`EmptyDir volume "([^"]+)"`)
 
-// forTheNode says that the node ran short, and not the pod's own limit out.
-func forTheNode(b fact.Evict) bool {
-	return len(b.Ranking) > 0 || b.Shortage != nil || strings.HasSuffix(b.Signal, ".available") || strings.HasSuffix(b.Signal, "inodesFree")
-}
-
 // ranShort says of what, and how much there was.
 func ranShort(b fact.Evict) string {
 	if b.Shortage == nil {
@@ -150,7 +145,7 @@ func putEvictions(a *answer.Answer, pods []fact.Fact, o Options) {
 			why.text += " " + podsHold(b)
 			why.fixes = []answer.Fix{fix}
 		}
-		a.Put(answer.Symptom{Kind: answer.Evicted, Count: 1, First: f.Seen, Last: f.Seen, Pod: f.Pod.String(), Text: "pod " + f.Pod.String()}, why.verdict("", "", nil))
+		a.Put(answer.Symptom{Kind: answer.Evicted, Count: 1, First: f.Seen, Last: f.Seen, Pod: f.Pod.String(), Text: "pod " + f.Pod.String()}, why.verdict("", nil))
 	}
 }
 

@@ -86,26 +86,26 @@ func (e ending) chain(before ...*fact.Fact) []answer.Link {
 
 func (e ending) limit() int64 { return e.spec.Resources.Limits.Memory().Value() }
 
-func explainExit(h *inquiry, run *history.Run, symptom string) answer.Verdict {
+func explainExit(h *inquiry, run *history.Run) answer.Verdict {
 	e := newEnding(h, run)
-	v := e.explain(symptom)
+	v := e.explain()
 	e.noteGPUError(&v)
 	v.LastWords = e.exit.LastLines
 	return v
 }
 
-func (e ending) explain(symptom string) answer.Verdict {
+func (e ending) explain() answer.Verdict {
 	h, run := e.h, e.run
 	if e.killed() {
-		return e.explainKill(symptom)
+		return e.explainKill()
 	}
 	best, rest := exitRules.hear(e).judge()
 	if best != nil {
-		return best.verdict(symptom, run.Container, rest)
+		return best.verdict(run.Container, rest)
 	}
 	if e.order() != unordered {
 		what, missing := e.openWords()
-		return undecided(symptom, run.Container, what, e.chain(e.stopped()), rest, missing, h.logsFix(run), h.describeFix())
+		return undecided(run.Container, what, e.chain(e.stopped()), rest, missing, h.logsFix(run), h.describeFix())
 	}
 	what := fmt.Sprintf("Container %s ended with exit code %d%s, and %s.", run.Container, e.exit.ExitCode, e.after(), whether(h.FromAPI, "no event says that the node ended it", "the node did not end it"))
 	look := []answer.Fix{kubectl.OnNode("look for the kernel's own record on the node", "dmesg -T | grep -iE 'oom|killed process' | tail")}
@@ -132,22 +132,22 @@ func (e ending) explain(symptom string) answer.Verdict {
 	default:
 		missing = "The kernel itself sent its main process SIGKILL, and its log has no OOM kill. A limit of CPU time (RLIMIT_CPU, ulimit -t) does that; whether there is one was not seen."
 	}
-	return undecided(symptom, run.Container, what, e.chain(), rest, missing, append([]answer.Fix{h.logsFix(run)}, look...)...)
+	return undecided(run.Container, what, e.chain(), rest, missing, append([]answer.Fix{h.logsFix(run)}, look...)...)
 }
 
 // explainKill follows a kill that the node decided to what it rests on.
-func (e ending) explainKill(symptom string) answer.Verdict {
+func (e ending) explainKill() answer.Verdict {
 	kill := fact.Of[fact.Kill](e.run.Kill)
 	var v answer.Verdict
 	switch kill.Reason {
 	case fact.KillLiveness, fact.KillStartup:
-		v = e.probeKill(symptom, kill)
+		v = e.probeKill(kill)
 	case fact.KillHook:
-		v = e.hookKill(symptom)
+		v = e.hookKill()
 	case fact.KillSandbox:
-		v = e.sandboxKill(symptom)
+		v = e.sandboxKill()
 	default:
-		v = e.podKill(kill).verdict(symptom, e.run.Container, nil)
+		v = e.podKill(kill).verdict(e.run.Container, nil)
 	}
 	e.howItWent(&v, kill)
 	return v
@@ -226,10 +226,10 @@ func (e ending) notMemory() (answer.Note, bool) {
 // probeOfKill has the probe for which a node ends a container, by the reason that it gives.
 var probeOfKill = map[fact.KillReason]fact.ProbeKind{fact.KillLiveness: fact.Liveness, fact.KillStartup: fact.Startup}
 
-func (e ending) probeKill(symptom string, kill fact.Kill) answer.Verdict {
+func (e ending) probeKill(kill fact.Kill) answer.Verdict {
 	kind := probeOfKill[kill.Reason]
 	p := newProbing(e.h, e.run, kind, e.run.Kill.Because)
-	v := p.explain(symptom)
+	v := p.explain()
 	v.Chain = inOrder(append(v.Chain, links(e.run.Kill, e.run.Exit)...))
 	row := whether(len(p.failed) > 1, " "+prose.Times(len(p.failed))+" in a row", "")
 	then := fmt.Sprintf("So its %s probe failed%s, and the node ended the container", kindWord(kind), row)
@@ -240,10 +240,10 @@ func (e ending) probeKill(symptom string, kill fact.Kill) answer.Verdict {
 	return v
 }
 
-func (e ending) hookKill(symptom string) answer.Verdict {
+func (e ending) hookKill() answer.Verdict {
 	hook := lastThat(e.run.Hooks, func(f *fact.Fact) bool { return slices.Contains(e.run.Kill.Because, f.ID) })
 	if f := e.hookOOM(hook); f != nil {
-		return f.verdict(symptom, e.run.Container, nil)
+		return f.verdict(e.run.Container, nil)
 	}
 	said := strings.TrimRight(hookSaid(fact.Of[fact.HookRan](hook).Error), ":. ")
 	f := finding{
@@ -254,10 +254,10 @@ func (e ending) hookKill(symptom string) answer.Verdict {
 	if fix, ok := e.h.modeFix(e.run.Container, words.NotExecutable(said)); ok {
 		f.first(fix)
 	}
-	return f.verdict(symptom, e.run.Container, nil)
+	return f.verdict(e.run.Container, nil)
 }
 
-func (e ending) sandboxKill(symptom string) answer.Verdict {
+func (e ending) sandboxKill() answer.Verdict {
 	lost := lastThat(e.h.because(e.run.Kill), func(f *fact.Fact) bool { return f.Body.Kind() == (fact.SandboxLost{}).Kind() })
 	f := finding{
 		cause: answer.SandboxFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(lost, e.run.Kill),
@@ -269,7 +269,7 @@ func (e ending) sandboxKill(symptom string) answer.Verdict {
 		f.text = "The machine was restarted; all containers ended with it, and the node started them again."
 		f.chain = append(f.chain, link(boot))
 	}
-	return f.verdict(symptom, e.run.Container, nil)
+	return f.verdict(e.run.Container, nil)
 }
 
 func colon(text string) string {

@@ -80,26 +80,23 @@ func Explain(known *history.History, o Options) answer.Answer {
 		if !o.wants(t.Symptom) {
 			continue
 		}
-		t.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
-		v := t.explain(t.ID)
+		v := t.explain()
 		h.soften(&v)
 		h.fitting(&v)
-		v.Text, v.Symptom = strings.TrimSpace(v.Text+" "+v.Missing), t.ID
-		a.Symptoms = append(a.Symptoms, t.Symptom)
-		a.Verdicts = append(a.Verdicts, v)
+		v.Text = strings.TrimSpace(v.Text + " " + v.Missing)
+		a.Put(t.Symptom, v)
 	}
 	a.Listening, a.Reaches, a.Changes = h.listening(), h.reaches(), h.changes()
 	a.Complaints, a.Warnings = h.complaints()
 	if len(a.Symptoms) == 0 {
 		t := h.wellness(o.Container)
-		t.ID = "s1"
-		v := t.explain(t.ID)
+		v := t.explain()
 		h.nameNode(&v)
 		v.Text = strings.TrimSpace(v.Text + " " + v.Missing)
 		if t.Kind == answer.Healthy && v.Cause != answer.None && !t.BelowThreshold {
 			t.Text = "it runs and is ready, but not all that was asked for could be done"
 		}
-		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
+		a.Put(t.Symptom, v)
 	}
 	h.nameDecider(&a)
 	h.byAPI(&a)
@@ -143,7 +140,7 @@ func (h *inquiry) wellness(container string) trouble {
 	} else if v.Certainty == answer.Unknown && v.Cause == answer.None {
 		t.Text = "it runs and is Ready"
 	}
-	t.explain = func(id string) answer.Verdict { v.Symptom = id; return v }
+	t.explain = func() answer.Verdict { return v }
 	status, known := h.Status(h.Policy)
 	if v.Cause == answer.None && known && readyNow(status) {
 		if bad, ok := h.failsAtWork(container); ok {
@@ -163,8 +160,8 @@ func (h *inquiry) wellness(container string) trouble {
 	if !known {
 		t.Text = "the journal does not know how it is"
 		t.Kind = answer.UnknownNode
-		t.explain = func(id string) answer.Verdict {
-			return undecided(id, container, "The beginning of this pod's history is not kept here, so its state is not known.", nil, nil, "")
+		t.explain = func() answer.Verdict {
+			return undecided(container, "The beginning of this pod's history is not kept here, so its state is not known.", nil, nil, "")
 		}
 	}
 	return t
@@ -183,7 +180,7 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 	}
 	slices.SortStableFunc(all, func(a, b finding) int { return int(b.weight) - int(a.weight) })
 	if len(all) > 0 && all[0].weight >= fair {
-		return all[0].verdict("", container, all[1:]), false
+		return all[0].verdict(container, all[1:]), false
 	}
 	f := finding{cause: answer.None, certainty: answer.Inferred, rule: "no-symptom", weight: fair, text: "Nothing is wrong: all containers run and are ready, and nothing was killed or evicted."}
 	if !final(status.Phase) && !readyNow(status) {
@@ -192,14 +189,14 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 			return open, false
 		}
 		f.fixes = []answer.Fix{h.describeFix()}
-		return f.verdict("", container, all), false
+		return f.verdict(container, all), false
 	}
 	if ready, spell := h.ReadySince(); spell != nil {
 		f.text = fmt.Sprintf("Nothing is wrong: it has been ready since %s.", ready.Format(time.TimeOnly))
 		f.chain = links(spell)
 		if run, kind, row, most := h.failsLately(container); run != nil && row[len(row)-1].When().After(ready) {
 			p := newProbing(h, run, kind, nil)
-			v := p.explain("")
+			v := p.explain()
 			if h.FromAPI && p.mode != impossible { // whether some succeeded in between, kubelet does not tell
 				v = h.openBelow(p, ready)
 			}
@@ -215,7 +212,7 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 		logs := h.kubectl("logs %s --all-containers --tail=100", h.Pod.Name)
 		f.fixes = []answer.Fix{h.inspect("read its log", logs).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs})}
 	}
-	return f.verdict("", container, all), false
+	return f.verdict(container, all), false
 }
 
 // failedMeanwhile says of a pod that is well how often its probes have failed since they first succeeded: people see

@@ -99,7 +99,7 @@ type rule[C any] struct {
 // rulebook are the rules about cases of one type. Their order has no effect.
 type rulebook[C any] struct{ rules []rule[C] }
 
-func (b *rulebook[C]) add(name string, judge func(C) *finding, yields []string) {
+func (b *rulebook[C]) add(name string, judge func(C) *finding, yields ...string) {
 	b.rules = append(b.rules, rule[C]{name, judge, yields})
 }
 
@@ -200,9 +200,9 @@ func (h *hearing[C]) judge() (best *finding, rest []finding) {
 }
 
 // verdict makes a verdict of a finding and of those that it won against.
-func (f finding) verdict(symptom string, container string, rest []finding) answer.Verdict {
+func (f finding) verdict(container string, rest []finding) answer.Verdict {
 	v := answer.Verdict{
-		Symptom: symptom, Cause: f.cause, Certainty: cmp.Or(f.certainty, answer.Inferred), Rule: f.rule,
+		Cause: f.cause, Certainty: cmp.Or(f.certainty, answer.Inferred), Rule: f.rule,
 		Container: cmp.Or(f.container, container), Chain: inOrder(f.chain),
 		Contributing: f.notes,
 	}
@@ -246,8 +246,8 @@ func take(v *answer.Verdict, r finding) {
 
 // undecided is the verdict where the evidence is not enough: it names what
 // remains possible, what is missing, and how to get it.
-func undecided(symptom, container, what string, chain []answer.Link, rest []finding, missing string, fixes ...answer.Fix) answer.Verdict {
-	v := answer.Verdict{Symptom: symptom, Cause: answer.CauseUnknown, Certainty: answer.Unknown, Container: container, Chain: inOrder(chain), Fixes: fixes}
+func undecided(container, what string, chain []answer.Link, rest []finding, missing string, fixes ...answer.Fix) answer.Verdict {
+	v := answer.Verdict{Cause: answer.CauseUnknown, Certainty: answer.Unknown, Container: container, Chain: inOrder(chain), Fixes: fixes}
 	v.Say(answer.Parts{Subject: subject(container), What: what})
 	for _, r := range rest {
 		if r.weight > refuted && !slices.Contains(v.Possible, r.cause) {

@@ -117,10 +117,10 @@ func (h *inquiry) openBelow(p *probing, ready time.Time) answer.Verdict {
 	}
 	what := prose.Upper(p.what()) + " failed lately: " + p.how() + "."
 	if p.spec == nil || p.until.Sub(since) <= time.Duration(max(p.spec.FailureThreshold, 1)+1)*(p.period()+p.timeout()) {
-		return undecided("", p.run.Container, what, p.chain(), nil, "", h.describeFix())
+		return undecided(p.run.Container, what, p.chain(), nil, "", h.describeFix())
 	}
 	f := finding{cause: answer.None, rule: "no-symptom", weight: fair, chain: p.chain(), text: what, because: []string{"Some attempts must have succeeded in between: the failures go back further than it takes to count as failed."}}
-	return f.verdict("", p.run.Container, nil)
+	return f.verdict(p.run.Container, nil)
 }
 
 // mayBeKilled says whether the kernel may have ended the probe's command for memory, and nothing shows that it did not.
@@ -359,7 +359,7 @@ func (h *inquiry) stillCreated(container string) (v answer.Verdict, ok bool) {
 			what = fmt.Sprintf("The image of container %s has been downloading for %s.", name, prose.Span(h.Now.Sub(at.When())))
 		}
 	}
-	return undecided("", container, what, nil, nil, "", h.describeFix()), true
+	return undecided(container, what, nil, nil, "", h.describeFix()), true
 }
 
 func (h *inquiry) everStarted() bool { return len(fact.All[fact.Started](h.Facts)) > 0 }

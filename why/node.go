@@ -178,14 +178,14 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
 		if !o.Since.IsZero() && last.Before(o.Since) || len(a.Symptoms) >= maxOutages {
 			continue
 		}
-		a.Put(out.symptom(o.Now, last), out.finding(o.Now, last, pods).verdict("", "", nil))
+		a.Put(out.symptom(o.Now, last), out.finding(o.Now, last, pods).verdict("", nil))
 	}
 	putRuntimeAway(&a, node, pods, o)
 	putEvictions(&a, pods, o)
 	if len(a.Symptoms) == 0 {
 		a.Put(answer.Symptom{Kind: answer.Healthy, Count: 1, Text: "the node itself"}, finding{
 			cause: answer.None, rule: "no-outage", weight: fair, text: "The node was never away, as far back as its memory goes.",
-		}.verdict("", "", nil))
+		}.verdict("", nil))
 	}
 	return a.Redacted()
 }
@@ -205,7 +205,7 @@ func putRuntimeAway(a *answer.Answer, node, pods []fact.Fact, o Options) {
 			text: fmt.Sprintf("The container runtime did not answer from %s to %s (%s): %s. %s", prose.Clock(b.From), prose.Clock(b.Until), took,
 				strings.TrimSuffix(prose.Brief(b.Reason, kept), "."), survived(pods, b.From, b.Until)),
 			fixes: []answer.Fix{{Text: "see what the runtime logged before that time", Risk: answer.Inspect}},
-		}.verdict("", "", nil))
+		}.verdict("", nil))
 	}
 }
 
@@ -300,7 +300,7 @@ func (h *inquiry) away() []trouble {
 		if node := h.podSpec().NodeName; node != "" {
 			f.fixes = []answer.Fix{h.inspect("see what else the node remembers", kubectl.Command("", "why node/%s", node))}
 		}
-		all = append(all, trouble{s, func(id string) answer.Verdict { return f.verdict(id, "", nil) }})
+		all = append(all, trouble{s, func() answer.Verdict { return f.verdict("", nil) }})
 	}
 	return all
 }

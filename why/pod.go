@@ -35,13 +35,13 @@ func (h *inquiry) because(f *fact.Fact) (all []*fact.Fact) {
 func (h *inquiry) firstLinks(f *fact.Fact) []answer.Link { return links(h.because(f)...) }
 
 // explainDone says why a container that ended well is not started again.
-func (h *inquiry) explainDone(last *history.Run, id string) answer.Verdict {
+func (h *inquiry) explainDone(last *history.Run) answer.Verdict {
 	e := newEnding(h, last)
 	f := finding{
 		cause: answer.RestartPolicy, rule: "done", weight: strong, chain: e.chain(last.Started),
 		text: fmt.Sprintf("Container %s did its work and ended by itself with exit code 0%s; restartPolicy %s does not start it again.", last.Container, e.after(), h.podSpec().RestartPolicy),
 	}
-	v := f.verdict(id, last.Container, nil)
+	v := f.verdict(last.Container, nil)
 	if note, ok := h.noise(last); ok {
 		v.RuledOut = append(v.RuledOut, note)
 	}
@@ -56,14 +56,14 @@ func (h *inquiry) endOfPod() []trouble {
 	switch {
 	case !ok && isGone && h.FromAPI:
 		s.First, s.Last = gone.When(), gone.When()
-		return []trouble{{s, func(id string) answer.Verdict {
+		return []trouble{{s, func() answer.Verdict {
 			if evict, b, ok := fact.Latest[fact.Evict](h.Facts); ok {
 				return finding{
 					cause: evictedFor(b.Signal), certainty: answer.Inferred, rule: "act-inferred", weight: certain, chain: links(evict, gone),
 					text: "The pod was evicted, and its object was deleted after that; who deleted it is not recorded.",
-				}.verdict(id, "", nil)
+				}.verdict("", nil)
 			}
-			return undecided(id, "", "The pod is gone, and no event says who deleted it, or what was decided before.", nil, nil, "")
+			return undecided("", "The pod is gone, and no event says who deleted it, or what was decided before.", nil, nil, "")
 		}}}
 	case !ok:
 		return nil
@@ -74,10 +74,10 @@ func (h *inquiry) endOfPod() []trouble {
 	} else if !b.Gone {
 		s.Kind, s.Text, s.Last = answer.Terminating, "the pod is being deleted", h.Now
 	}
-	return []trouble{{s, func(id string) answer.Verdict {
+	return []trouble{{s, func() answer.Verdict {
 		f := h.deletionFinding()
-		v := f.verdict(id, "", nil)
-		if open, ok := h.wantedByOwn(id, f); ok {
+		v := f.verdict("", nil)
+		if open, ok := h.wantedByOwn(f); ok {
 			v = open
 		}
 		h.slowEnd(&v)
@@ -176,8 +176,8 @@ func (h *inquiry) shutdownTrouble(status v1.PodStatus) []trouble {
 	if ended {
 		s.First, s.Last = at.Seen, at.Seen
 	}
-	return []trouble{{s, func(id string) answer.Verdict {
-		v := h.shutdownFinding().verdict(id, "", nil)
+	return []trouble{{s, func() answer.Verdict {
+		v := h.shutdownFinding().verdict("", nil)
 		h.slowEnd(&v)
 		return v
 	}}}

@@ -67,7 +67,7 @@ func (p *probing) chain(more ...*fact.Fact) []answer.Link {
 	return append(all, links(more...)...)
 }
 
-func (p *probing) explain(symptom string) answer.Verdict {
+func (p *probing) explain() answer.Verdict {
 	if p.heard == nil {
 		p.heard = probeRules.hear(p)
 	}
@@ -78,7 +78,7 @@ func (p *probing) explain(symptom string) answer.Verdict {
 	}
 	if best != nil {
 		p.voiced(best)
-		v := best.verdict(symptom, p.run.Container, rest)
+		v := best.verdict(p.run.Container, rest)
 		v.Probe = p.kind
 		if reported && best.cause != answer.MeshSidecarAnswered {
 			report.Text = answer.Unmarked(report.Text)
@@ -90,7 +90,7 @@ func (p *probing) explain(symptom string) answer.Verdict {
 	if at, said := p.complaint(); at != nil {
 		what += " " + itsLog(said)
 	}
-	v := undecided(symptom, p.run.Container, what, p.chain(), append(rest, p.unseen()...), p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run))...)
+	v := undecided(p.run.Container, what, p.chain(), append(rest, p.unseen()...), p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run))...)
 	v.Probe = p.kind
 	return v
 }

@@ -42,7 +42,7 @@ func (h *inquiry) startingTrouble(run *history.Run) []trouble {
 	if len(p.failed) < startTells || len(p.before) > 0 {
 		return nil
 	}
-	switch p.explain("").Cause {
+	switch p.explain().Cause {
 	case answer.CauseUnknown, answer.AppSlowStart, answer.AppNotListening, answer.None:
 		return nil
 	}
@@ -50,8 +50,8 @@ func (h *inquiry) startingTrouble(run *history.Run) []trouble {
 	text := fmt.Sprintf("container %s runs, and its startup probe has not succeeded for %s", run.Container, prose.Span(max(h.Now.Sub(since), 0)))
 	return []trouble{{
 		answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: since, Last: h.Now, Text: text},
-		func(id string) answer.Verdict {
-			v := p.explain(id)
+		func() answer.Verdict {
+			v := p.explain()
 			v.SayThen(fmt.Sprintf("So container %s counts as not started, and gets no traffic.", run.Container))
 			_, v.LastWords = p.log()
 			return v
@@ -118,7 +118,7 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) []trouble {
 		s.Last, s.AtStart = over.Seen, newest && run.Exit == nil && h.onlyStarted(run, began)
 		s.Text = fmt.Sprintf("container %s was not ready for %s, until %s", run.Container, prose.Span(over.Seen.Sub(began.Seen)), over.Seen.Format(time.TimeOnly))
 	}
-	return []trouble{{s, func(id string) answer.Verdict { return h.explainUnready(p, began, id) }}}
+	return []trouble{{s, func() answer.Verdict { return h.explainUnready(p, began) }}}
 }
 
 // onlyStarted reports whether a run was never Ready before a time without readiness, in a pod that is Ready.
@@ -168,14 +168,14 @@ func countsAfterwards(began, over *fact.Fact, run *history.Run, p *probing) bool
 // once the run that it was in has ended, since the end is what matters then.
 const briefly = time.Minute
 
-func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer.Verdict {
+func (h *inquiry) explainUnready(p *probing, began *fact.Fact) answer.Verdict {
 	if name, ok := p.namedPort(); ok && len(p.failed) == 0 && p.spec.Exec == nil && p.portOfSpec() == 0 {
 		f := p.portNotDeclared(name)
 		f.chain = links(p.run.Started, began)
-		return f.verdict(id, p.run.Container, nil)
+		return f.verdict(p.run.Container, nil)
 	}
 	if len(p.failed) == 0 && h.Beside != "" {
-		return undecided(id, p.run.Container, fmt.Sprintf("Container %s runs and is not ready.", p.run.Container), links(p.run.Started, began), nil,
+		return undecided(p.run.Container, fmt.Sprintf("Container %s runs and is not ready.", p.run.Container), links(p.run.Started, began), nil,
 			fmt.Sprintf("Its %s probe is made by %s, and no attempt was seen to fail; how the attempts ended is not known here.", kindWord(p.kind), h.Beside), h.describeFix())
 	}
 	if len(p.failed) == 0 {
@@ -183,9 +183,9 @@ func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer
 		if p.spec != nil && p.spec.InitialDelaySeconds > 0 {
 			f.text = fmt.Sprintf("Container %s is not ready until its %s probe succeeds, and that is first made %d s after the start (initialDelaySeconds).", p.run.Container, kindWord(p.kind), p.spec.InitialDelaySeconds)
 		}
-		return f.verdict(id, p.run.Container, nil)
+		return f.verdict(p.run.Container, nil)
 	}
-	v := p.explain(id)
+	v := p.explain()
 	if v.Cause == answer.CauseUnknown {
 		v = h.comesUpAgain(p, v)
 	}
@@ -210,7 +210,7 @@ func (h *inquiry) comesUpAgain(p *probing, v answer.Verdict) answer.Verdict {
 	if e := newEnding(h, before); e.killed() || h.Now.Sub(p.run.Started.When()) > max(readyAgain, 2*readyAfter(before)) {
 		return v
 	}
-	crash := explainExit(h, before, v.Symptom)
+	crash := explainExit(h, before)
 	if crash.Cause == answer.CauseUnknown {
 		return v
 	}
@@ -249,7 +249,7 @@ func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 	}
 	condition := h.ConditionFact(v1.PodReady)
 	if ready.Reason == "ReadinessGatesNotReady" {
-		return []trouble{{s, func(id string) answer.Verdict { return h.gate(ready, condition).verdict(id, "", nil) }}}
+		return []trouble{{s, func() answer.Verdict { return h.gate(ready, condition).verdict("", nil) }}}
 	}
 	var fine, guilty []string
 	for _, c := range status.ContainerStatuses {
@@ -268,7 +268,7 @@ func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 	if len(fine) == 0 || len(guilty) == 0 || toldAlready && h.Container == "" {
 		return nil
 	}
-	return []trouble{{s, func(id string) answer.Verdict {
+	return []trouble{{s, func() answer.Verdict {
 		f := finding{
 			cause: answer.SiblingNotReady, certainty: answer.Recorded, weight: certain, container: guilty[0], chain: links(condition),
 			text: fmt.Sprintf("The pod is out of service because of container %s; %s fine.", strings.Join(guilty, ", "), areFine(fine)),
@@ -282,13 +282,13 @@ func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 		}
 		for _, t := range found {
 			if slices.Contains(guilty, t.Container) {
-				why := t.explain(id)
+				why := t.explain()
 				f.chain = append(f.chain, why.Chain...)
 				f.notes = append(f.notes, answer.Note{Cause: why.Cause, Text: why.Text, Facts: idsOf(why.Chain)})
 				f.fix(why.Fixes...)
 			}
 		}
-		return f.verdict(id, guilty[0], nil)
+		return f.verdict(guilty[0], nil)
 	}}}
 }
 

@@ -240,30 +240,30 @@ func TestElsewhere(t *testing.T) {
 func TestSetUpFailed(t *testing.T) {
 	h := &inquiry{History: history.New(fact.Pod{Namespace: "shop", Name: "web-1"}, nil, nil, nil)}
 	failed := &fact.Fact{ID: 1, Body: fact.SetUpFailed{Stage: "sandbox", Message: "failed to create shim task: OCI runtime create failed: container init was OOM-killed (memory limit too low?)"}}
-	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.MemoryLimit {
+	if v := h.explainSetUp(failed); v.Cause != answer.MemoryLimit {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 	failed.Body = fact.SetUpFailed{Stage: "sandbox", Message: `Failed to create pod sandbox: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused"`}
-	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.RuntimeFailed {
+	if v := h.explainSetUp(failed); v.Cause != answer.RuntimeFailed {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 	failed.Body = fact.SetUpFailed{Stage: "volumes", Message: `MountVolume.SetUp failed for volume "kube-api-access-vwc2r" : object "shop"/"kube-root-ca.crt" not registered`}
-	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.CauseUnknown {
+	if v := h.explainSetUp(failed); v.Cause != answer.CauseUnknown {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 	failed.Body = fact.SetUpFailed{Stage: "volumes", Message: `MountVolume.SetUp failed for volume "kube-api-access-khff2" : write /var/lib/kubelet/pods/u1/volumes/kubernetes.io~projected/kube-api-access-khff2/token: no space left on device`}
-	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.DiskFull {
+	if v := h.explainSetUp(failed); v.Cause != answer.DiskFull {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 	h.Object = web(func(c *v1.Container) {
 		c.Resources.Limits = v1.ResourceList{v1.ResourceMemory: resource.MustParse("64m")}
 	})
-	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.VolumeFailed || !strings.Contains(v.Text, "64Mi") {
+	if v := h.explainSetUp(failed); v.Cause != answer.VolumeFailed || !strings.Contains(v.Text, "64Mi") {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 	for _, passedOn := range []string{"no address is left", `rpc error: code = Unknown desc = failed to setup network for sandbox: plugin: rpc error: code = Unavailable desc = dial tcp 10.0.0.1:443: connect: connection refused`} {
 		failed.Body = fact.SetUpFailed{Stage: "sandbox", Message: passedOn}
-		if v := h.explainSetUp(failed, "s1"); v.Cause != answer.SandboxFailed {
+		if v := h.explainSetUp(failed); v.Cause != answer.SandboxFailed {
 			t.Errorf("%s: %s", v.Cause, v.Text)
 		}
 	}

@@ -377,7 +377,7 @@ func (h *inquiry) deletedByOwn(by, at *fact.Fact) *finding {
 
 // wantedByOwn is the verdict where its controller may have wanted the pod gone, or did for
 // what is not known; ok is false where that is decided.
-func (h *inquiry) wantedByOwn(id string, f finding) (v answer.Verdict, ok bool) {
+func (h *inquiry) wantedByOwn(f finding) (v answer.Verdict, ok bool) {
 	may := []finding{f, {cause: answer.ScaledDown, weight: weak}, {cause: answer.RolledOut, weight: weak}}
 	kind, _ := h.Controller()
 	request, _ := h.Requested()
@@ -385,9 +385,9 @@ func (h *inquiry) wantedByOwn(id string, f finding) (v answer.Verdict, ok bool) 
 	case f.cause != answer.Deleted || f.weight != fair:
 	case by != nil && (kind == "ReplicaSet" || kind == "StatefulSet"):
 		workload, _ := fact.Workload(h.Object)
-		return undecided(id, "", f.text, f.chain, may[1:], "Whether fewer pods were wanted, or those of another revision, the events of its "+workload+" say as long as they are kept.", f.fixes...), true
+		return undecided("", f.text, f.chain, may[1:], "Whether fewer pods were wanted, or those of another revision, the events of its "+workload+" say as long as they are kept.", f.fixes...), true
 	case by == nil && request == nil && kind != "" && !h.Alone && h.heir() == nil: // pods that took its place may be on other nodes
-		return undecided(id, "", f.text, f.chain, may,
+		return undecided("", f.text, f.chain, may,
 			"Whether its controller wanted it gone shows on other nodes and in the controller's events; who deleted it otherwise, in the API server's audit log.", f.fixes...), true
 	}
 	return v, false

@@ -314,7 +314,7 @@ func probeSiblingElsewhere(p *probing) *finding {
 		f.cause, f.weight, f.container, f.chain = answer.SiblingNotReady, strong, down.Container, p.chain(said, down.Exit)
 		f.text = fmt.Sprintf("Container %s asks port %s of its own pod, and nobody listens there: the other container, %s, is down or ends again and again.", p.run.Container, port, down.Container)
 		f.fixes = []answer.Fix{p.h.logsFix(down)}
-		if end := explainExit(p.h, down, ""); slices.Contains(ofSiblings, end.Cause) {
+		if end := explainExit(p.h, down); slices.Contains(ofSiblings, end.Cause) {
 			f.cause, f.because, f.fixes, f.told = end.Cause, []string{end.Text}, end.Fixes, end.Told
 		}
 		return f

@@ -19,7 +19,7 @@ var (
 var stalling = []string{"probe-throttled", "probe-memory-high", "probe-node-cpu", "child-oom", "process-stopped"}
 
 func init() { // the rules ask for others' findings by this list
-	is := func(name string, judge func(ending) *finding, yields ...string) { exitRules.add(name, judge, yields) }
+	is, fails := exitRules.add, probeRules.add
 	is("config-changed", ifUnordered(configThenExit), "disk-full", "process-limit")
 	is("cpu-time-limit", cpuTimeLimit)
 	is("dependency-said", ifUnordered(dependencySaid))
@@ -40,9 +40,6 @@ func init() { // the rules ask for others' findings by this list
 	is("security-refused", ifUnordered(either(readOnlySaid, permissionSaid)))
 	is("port-taken-said", ifUnordered(portTakenSaid))
 
-	fails := func(name string, judge func(*probing) *finding, yields ...string) {
-		probeRules.add(name, judge, yields)
-	}
 	fails("config-changed", inMode(configThenNo, answered, exitCode, notServing))
 	fails("waits-for-dependency", either(allSeen(probeWaits), probeAwaits), "child-oom", "process-stopped", "takes-no-more", "probe-protocol")
 	fails("asks-another", probeAsksAnother, append([]string{"probe-command"}, stalling...)...)
@@ -80,20 +77,20 @@ func init() { // the rules ask for others' findings by this list
 	fails("disk-full", probeDiskFull)
 	fails("process-limit", probeProcessLimit)
 
-	startRules.add("config-missing", startConfig, nil)
-	startRules.add("security-refused", either(startSecurity, startStopped), nil)
-	startRules.add("command-not-runnable", either(startDirectory, startCommand), nil)
-	startRules.add("volume-mount", either(startSubPath, startMount), nil)
-	startRules.add("hook-failed", startHook, nil)
-	startRules.add("oom", startOOM, nil)
-	startRules.add("runtime-away", startRuntime, nil)
-	imageRules.add("image-not-pulled", either(imageNever, imageNotFound, imageUnauthorized, imageUnreachable), nil)
+	startRules.add("config-missing", startConfig)
+	startRules.add("security-refused", either(startSecurity, startStopped))
+	startRules.add("command-not-runnable", either(startDirectory, startCommand))
+	startRules.add("volume-mount", either(startSubPath, startMount))
+	startRules.add("hook-failed", startHook)
+	startRules.add("oom", startOOM)
+	startRules.add("runtime-away", startRuntime)
+	imageRules.add("image-not-pulled", either(imageNever, imageNotFound, imageUnauthorized, imageUnreachable))
 	for _, book := range []*rulebook[notStarted]{&startRules, &imageRules} {
-		book.add("disk-full", startDiskFull, nil)
-		book.add("process-limit", startProcessLimit, nil)
+		book.add("disk-full", startDiskFull)
+		book.add("process-limit", startProcessLimit)
 	}
-	deletedRules.add("deletion", deletion, nil)
-	deletedRules.add("replaced-or-scaled", either(replacedByRevision, deploymentScaled, notReplaced), nil)
+	deletedRules.add("deletion", deletion)
+	deletedRules.add("replaced-or-scaled", either(replacedByRevision, deploymentScaled, notReplaced))
 }
 
 // oomCauses are those that an OOM kill can have: whose limit it was.

@@ -74,11 +74,11 @@ func (h *inquiry) startTrouble(name string, runs []*history.Run) []trouble {
 	}
 	return []trouble{{
 		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: count, First: first, Last: f.When(), Text: fmt.Sprintf("container %s does not start", name)},
-		func(id string) answer.Verdict { return h.explainStart(last, f, id) },
+		func() answer.Verdict { return h.explainStart(last, f) },
 	}}
 }
 
-func (h *inquiry) explainStart(run *history.Run, failed *fact.Fact, id string) answer.Verdict {
+func (h *inquiry) explainStart(run *history.Run, failed *fact.Fact) answer.Verdict {
 	c := notStarted{h: h, run: run, fact: failed}
 	rules := &startRules
 	switch b := failed.Body.(type) {
@@ -90,13 +90,13 @@ func (h *inquiry) explainStart(run *history.Run, failed *fact.Fact, id string) a
 	}
 	best, rest := rules.hear(c).judge()
 	if best != nil {
-		v := best.verdict(id, run.Container, rest)
+		v := best.verdict(run.Container, rest)
 		if v.Cause == answer.AppStartFailed && h.IsInit(run.Container) && !h.isSidecar(run.Container) {
 			return ofInit(v, run.Container)
 		}
 		return v
 	}
-	return undecided(id, run.Container, fmt.Sprintf("Container %s does not start (%s): %s.", run.Container, c.reason, prose.Brief(c.message, kept)), c.chain(), rest,
+	return undecided(run.Container, fmt.Sprintf("Container %s does not start (%s): %s.", run.Container, c.reason, prose.Brief(c.message, kept)), c.chain(), rest,
 		"The words of the runtime fit no cause that is known here.", h.describeFix())
 }
 
@@ -145,7 +145,7 @@ func (h *inquiry) whyNotAttached(message string) string {
 }
 
 // explainSetUp says why the pod's volumes, cgroup or sandbox cannot be made.
-func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
+func (h *inquiry) explainSetUp(failed *fact.Fact) answer.Verdict {
 	b := fact.Of[fact.SetUpFailed](failed)
 	f := finding{weight: strong, certainty: answer.Recorded, chain: notStarted{h: h, fact: failed}.chain()}
 	b.Message = h.whyNotAttached(b.Message)
@@ -171,7 +171,7 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	case b.Stage == "devices":
 		is(answer.RuntimeFailed, "The pod claims devices that the node cannot prepare")
 	case knowledge.NotRegistered.In(b.Message):
-		return undecided(id, "", fmt.Sprintf("A volume of the pod could not be set up by a kubelet that had just begun, and did not watch what it needs yet: %s.", message), f.chain, nil,
+		return undecided("", fmt.Sprintf("A volume of the pod could not be set up by a kubelet that had just begun, and did not watch what it needs yet: %s.", message), f.chain, nil,
 			"It tries again, and whether that still fails is not known.", h.describeFix())
 	case words.VolumeObjectMissing(b.Message):
 		kind, _ := h.missingObject(b.Message)
@@ -201,7 +201,7 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 			}
 		}
 	}
-	return f.verdict(id, "", nil)
+	return f.verdict("", nil)
 }
 
 // startMount: the runtime cannot mount what it has.
@@ -272,7 +272,7 @@ func (h *inquiry) initTroubles(name string, ends []*history.Run, status v1.PodSt
 		text := fmt.Sprintf("the pod has waited for init container %s for %s", name, prose.Span(max(h.Now.Sub(since), 0)))
 		return []trouble{{
 			answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.Now, Text: text},
-			func(id string) answer.Verdict { return h.initWaiting(run).verdict(id, name, nil) },
+			func() answer.Verdict { return h.initWaiting(run).verdict(name, nil) },
 		}}
 	}
 	bad, last := 0, (*history.Run)(nil)
@@ -286,7 +286,7 @@ func (h *inquiry) initTroubles(name string, ends []*history.Run, status v1.PodSt
 	}
 	return []trouble{{
 		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: bad, First: ends[0].Exit.When(), Last: last.Exit.When(), Text: fmt.Sprintf("init container %s failed %s, and the others wait for it", name, prose.Times(bad))},
-		func(id string) answer.Verdict { return ofInit(explainExit(h, last, id), name) },
+		func() answer.Verdict { return ofInit(explainExit(h, last), name) },
 	}}
 }
 
@@ -362,18 +362,18 @@ func (h *inquiry) sidecarTrouble(name string, status v1.PodStatus) []trouble {
 	since := run.Started.When()
 	return []trouble{{
 		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.Now, Text: fmt.Sprintf("the pod has waited for sidecar %s to start for %s", name, prose.Span(max(h.Now.Sub(since), 0)))},
-		func(id string) answer.Verdict {
+		func() answer.Verdict {
 			p := newProbing(h, run, fact.Startup, nil)
 			if len(p.failed) == 0 && h.FromAPI {
-				return undecided(id, name, fmt.Sprintf("Sidecar %s runs and does not count as started yet; the pod's containers start only after it.", name), links(run.Started), nil, "", h.describeFix())
+				return undecided(name, fmt.Sprintf("Sidecar %s runs and does not count as started yet; the pod's containers start only after it.", name), links(run.Started), nil, "", h.describeFix())
 			}
 			if len(p.failed) == 0 {
 				f := finding{cause: answer.InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
 				f.text = fmt.Sprintf("Sidecar %s runs, and its startup probe has not succeeded yet; the pod's containers start only after it.", name)
 				f.fixes = []answer.Fix{h.inspect("see what it does", h.kubectl("logs %s -c %s", h.Pod.Name, name))}
-				return f.verdict(id, name, nil)
+				return f.verdict(name, nil)
 			}
-			v := p.explain(id)
+			v := p.explain()
 			v.SayThen(fmt.Sprintf("So sidecar %s counts as not started, and the pod's containers wait for it.", name))
 			return v
 		},
@@ -396,12 +396,12 @@ func (h *inquiry) hookTrouble(name string) []trouble {
 	}
 	return []trouble{{
 		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.Now, Text: fmt.Sprintf("container %s runs, and does not count as started", name)},
-		func(id string) answer.Verdict {
+		func() answer.Verdict {
 			return finding{
 				cause: answer.HookFailed, rule: "hook-failed", weight: fair, chain: links(run.Started),
 				text:  fmt.Sprintf("The postStart hook of container %s has not ended for %s: until it does, the container does not count as started and is not probed.", name, prose.Span(h.Now.Sub(since))),
 				fixes: []answer.Fix{h.inside("see what runs in it", name, "ps"), h.specFix("have the postStart hook end, or do its work in the main process or an init container")},
-			}.verdict(id, name, nil)
+			}.verdict(name, nil)
 		},
 	}}
 }

@@ -18,7 +18,7 @@ import (
 // trouble is a symptom together with how to explain it.
 type trouble struct {
 	answer.Symptom
-	explain func(symptom string) answer.Verdict
+	explain func() answer.Verdict
 }
 
 // troubles lists what needs an explanation, worst first: what is so now, and
@@ -34,7 +34,7 @@ func (h *inquiry) troubles() []trouble {
 	}
 	all := alive.living()
 	if alive != h {
-		all = slices.DeleteFunc(all, func(t trouble) bool { return t.explain("").Cause == answer.None })
+		all = slices.DeleteFunc(all, func(t trouble) bool { return t.explain().Cause == answer.None })
 	}
 	all = append(all, h.endOfPod()...)
 	slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(answer.Urgency(a.Kind), answer.Urgency(b.Kind)) })
@@ -61,7 +61,7 @@ func (h *inquiry) living() []trouble {
 func (h *inquiry) podTroubles(status v1.PodStatus) []trouble {
 	var all []trouble
 	add := func(kind answer.SymptomKind, at time.Time, text string, find func() finding) {
-		all = append(all, trouble{answer.Symptom{Kind: kind, First: at, Last: at, Count: 1, Text: text}, func(id string) answer.Verdict { return find().verdict(id, "", nil) }})
+		all = append(all, trouble{answer.Symptom{Kind: kind, First: at, Last: at, Count: 1, Text: text}, func() answer.Verdict { return find().verdict("", nil) }})
 	}
 	if f, _, ok := fact.Latest[fact.Evict](h.Facts); ok {
 		add(answer.Evicted, f.Seen, "the pod was evicted from its node", h.evictionFinding)
@@ -85,7 +85,7 @@ func (h *inquiry) podTroubles(status v1.PodStatus) []trouble {
 		last := failed[len(failed)-1]
 		all = append(all, trouble{
 			answer.Symptom{Kind: answer.NotStarting, First: failed[0].Seen, Last: last.Seen, Count: len(failed), Text: "the pod cannot be set up"},
-			func(id string) answer.Verdict { return h.explainSetUp(last, id) },
+			func() answer.Verdict { return h.explainSetUp(last) },
 		})
 	}
 	return all
@@ -143,7 +143,7 @@ func (h *inquiry) endTroubles(name string, ends []*history.Run, status v1.PodSta
 	}
 	return append(all, trouble{
 		answer.Symptom{Kind: answer.Restarted, Container: name, Count: count, First: ends[0].Exit.When(), Last: last.Exit.When(), Text: text},
-		func(id string) answer.Verdict { return h.explainEnds(ends, id) },
+		func() answer.Verdict { return h.explainEnds(ends) },
 	})
 }
 
@@ -185,7 +185,7 @@ func (h *inquiry) finalTrouble(name string, last *history.Run, status v1.PodStat
 	if code == 0 && was == unordered && status.Phase == v1.PodSucceeded {
 		return []trouble{{
 			answer.Symptom{Kind: answer.Completed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s is done", name)},
-			func(id string) answer.Verdict { return h.explainDone(last, id) },
+			func() answer.Verdict { return h.explainDone(last) },
 		}}
 	}
 	if code == 0 && (was == unordered || was == orderUnknown && status.Phase != v1.PodSucceeded) {
@@ -198,8 +198,8 @@ func (h *inquiry) finalTrouble(name string, last *history.Run, status v1.PodStat
 	if code == 0 && was == orderUnknown {
 		s.Text = fmt.Sprintf("container %s ended, and nothing starts it again", name)
 	}
-	return []trouble{{s, func(id string) answer.Verdict {
-		v := explainExit(h, last, id)
+	return []trouble{{s, func() answer.Verdict {
+		v := explainExit(h, last)
 		v.Contributing = append(v.Contributing, answer.Note{Cause: answer.RestartPolicy, Text: fmt.Sprintf("restartPolicy %s starts nothing again here", h.podSpec().RestartPolicy), Facts: []fact.ID{last.Exit.ID}})
 		return v
 	}}}
@@ -207,10 +207,10 @@ func (h *inquiry) finalTrouble(name string, last *history.Run, status v1.PodStat
 
 // explainEnds explains the last of several ends, and says where earlier ones had
 // other causes.
-func (h *inquiry) explainEnds(ends []*history.Run, id string) answer.Verdict {
+func (h *inquiry) explainEnds(ends []*history.Run) answer.Verdict {
 	ends = ends[max(0, len(ends)-20):]
 	last := ends[len(ends)-1]
-	v := explainExit(h, last, id)
+	v := explainExit(h, last)
 	open := v.Cause == answer.CauseUnknown || h.wordless(last, v)
 	if h.Causes && !open {
 		return v
@@ -219,7 +219,7 @@ func (h *inquiry) explainEnds(ends []*history.Run, id string) answer.Verdict {
 	asked := h.Causes
 	h.Causes = true // of those no more is told
 	for _, r := range ends[:len(ends)-1] {
-		earlier = append(earlier, explainExit(h, r, id))
+		earlier = append(earlier, explainExit(h, r))
 	}
 	h.Causes = asked
 	if open {
