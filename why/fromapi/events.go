@@ -103,10 +103,9 @@ const eventDelay = 10 * time.Second
 // stale says whether an event is too old for a probe that keeps a container from being ready now: kubelet would
 // have told of it again, unless it gives most events up by now.
 func (t *teller) stale(e reported.Event, b fact.Probed) bool {
-	all := t.Pod.Status.ContainerStatuses
-	i := slices.IndexFunc(all, func(c v1.ContainerStatus) bool { return c.Name == e.Container })
+	st := first(t.Pod.Status.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.Name == e.Container })
 	ready, p := condition(t.Pod, v1.PodReady), t.probe(e.Container, b.Probe)
-	if i < 0 || p == nil || ready == nil || all[i].Ready || all[i].State.Running == nil || b.Probe == fact.Liveness {
+	if st == nil || p == nil || ready == nil || st.Ready || st.State.Running == nil || b.Probe == fact.Liveness {
 		return false
 	}
 	age := t.Now.Sub(e.Last)
@@ -187,12 +186,10 @@ func (t *teller) run(container string, attempt int32) (run, bool) {
 }
 
 func (t *teller) runs(container string) []run {
-	all := states(&t.Pod.Status)
-	i := slices.IndexFunc(all, func(c v1.ContainerStatus) bool { return c.Name == container })
-	if i < 0 {
-		return nil
+	if c := first(states(&t.Pod.Status), func(c v1.ContainerStatus) bool { return c.Name == container }); c != nil {
+		return runs(c)
 	}
-	return runs(&all[i])
+	return nil
 }
 
 // attempt is the run of a container that an event of some time is about: what is ordered in a run ends

@@ -1,6 +1,7 @@
 package fromapi
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -185,12 +186,6 @@ func (t *teller) onNode(container string) bool {
 }
 
 func (t *teller) spec(name string) *v1.Container {
-	for _, all := range [][]v1.Container{t.Pod.Spec.Containers, t.Pod.Spec.InitContainers} {
-		for i := range all {
-			if all[i].Name == name {
-				return &all[i]
-			}
-		}
-	}
-	return nil
+	called := func(c v1.Container) bool { return c.Name == name }
+	return cmp.Or(first(t.Pod.Spec.Containers, called), first(t.Pod.Spec.InitContainers, called))
 }

@@ -83,11 +83,15 @@ func (t *teller) lastChange() time.Time {
 }
 
 func condition(p *v1.Pod, kind v1.PodConditionType) *v1.PodCondition {
-	i := slices.IndexFunc(p.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == kind })
-	if i < 0 {
-		return nil
+	return first(p.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == kind })
+}
+
+// first is the first of some that fits; nil where none does.
+func first[T any](all []T, fits func(T) bool) *T {
+	if i := slices.IndexFunc(all, fits); i >= 0 {
+		return &all[i]
 	}
-	return &p.Status.Conditions[i]
+	return nil
 }
 
 // seen tells of the status as it was at an earlier time.
