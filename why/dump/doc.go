@@ -1,14 +1,13 @@
 // Package dump reads what tools collect of a cluster for a support case, and makes of it a case
 // of [record] that is asked without the cluster.
 //
-//	dump.go      the case, and what was left out
+//	dump.go      the case, its time, and what was left out
 //	files.go     the files of a folder, of an archive, or one
 //	objects.go   API objects in JSON and YAML, and lists of them
 //	stream.go    the single stream of kubectl cluster-info dump
 //	logs.go      logs of containers: whose they are, and the forms in which runtimes write a line
 //	describe.go  the texts of kubectl describe pod
 //	events.go    the tables of kubectl get events
-//	moment.go    the time of the dump
 //
 // What a file is shows by its content; by its path shows whose log it is, and of which namespace
 // an empty list. All is bounded: a dump comes from elsewhere.
