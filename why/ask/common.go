@@ -293,58 +293,41 @@ func (q *question) rollout(ctx context.Context, f *common.Finding) []answer.Fix 
 }
 
 // revisions are those of a workload that the API server has; none where they may not be read.
-func (q *question) revisions(ctx context.Context, m common.Maker) []revision {
+func (q *question) revisions(ctx context.Context, m common.Maker) (all []revision) {
+	made := func(o metav1.Object) bool {
+		owner := metav1.GetControllerOfNoCopy(o)
+		return owner != nil && owner.Kind == m.Kind && owner.Name == m.Name
+	}
 	switch m.Kind {
 	case "Deployment":
-		return q.replicaSets(ctx, m)
+		for r := range pointers(readable[appsv1.ReplicaSet](ctx, q, m.Namespace)) {
+			if number, err := strconv.ParseInt(r.Annotations["deployment.kubernetes.io/revision"], 10, 64); err == nil && made(r) {
+				all = append(all, revision{number, r.Labels["pod-template-hash"], r.Spec.Template})
+			}
+		}
 	case "StatefulSet", "DaemonSet":
-		return q.controllerRevisions(ctx, m)
-	}
-	return nil
-}
-
-func (q *question) replicaSets(ctx context.Context, m common.Maker) []revision {
-	sets, err := allOf[appsv1.ReplicaSet](ctx, q, m.Namespace)
-	if err != nil {
-		return nil
-	}
-	var all []revision
-	for r := range pointers(sets) {
-		owner := metav1.GetControllerOfNoCopy(r)
-		number, err := strconv.ParseInt(r.Annotations["deployment.kubernetes.io/revision"], 10, 64)
-		if err == nil && owner != nil && owner.Kind == m.Kind && owner.Name == m.Name {
-			all = append(all, revision{number, r.Labels["pod-template-hash"], r.Spec.Template})
+		for r := range pointers(readable[appsv1.ControllerRevision](ctx, q, m.Namespace)) {
+			if made(r) {
+				all = append(all, revisionOf(r, m)...)
+			}
 		}
 	}
 	return all
 }
 
-// controllerRevisions are those of a StatefulSet or DaemonSet, each a patch that replaces
-// the template.
-func (q *question) controllerRevisions(ctx context.Context, m common.Maker) []revision {
-	sets, err := allOf[appsv1.ControllerRevision](ctx, q, m.Namespace)
-	if err != nil {
+// revisionOf is that of a StatefulSet or DaemonSet, a patch that replaces the template; none where it cannot be read.
+func revisionOf(r *appsv1.ControllerRevision, m common.Maker) []revision {
+	var patch struct {
+		Spec struct {
+			Template v1.PodTemplateSpec `json:"template"`
+		} `json:"spec"`
+	}
+	hash := r.Name // which a StatefulSet puts on its pods; a DaemonSet the end of it
+	if m.Kind == "DaemonSet" {
+		hash = strings.TrimPrefix(r.Name, m.Name+"-")
+	}
+	if json.Unmarshal(r.Data.Raw, &patch) != nil {
 		return nil
 	}
-	var all []revision
-	for r := range pointers(sets) {
-		owner := metav1.GetControllerOfNoCopy(r)
-		if owner == nil || owner.Kind != m.Kind || owner.Name != m.Name {
-			continue
-		}
-		var patch struct {
-			Spec struct {
-				Template v1.PodTemplateSpec `json:"template"`
-			} `json:"spec"`
-		}
-		if json.Unmarshal(r.Data.Raw, &patch) != nil {
-			continue
-		}
-		hash := r.Name // which a StatefulSet puts on its pods; a DaemonSet the end of it
-		if m.Kind == "DaemonSet" {
-			hash = strings.TrimPrefix(r.Name, m.Name+"-")
-		}
-		all = append(all, revision{r.Revision, hash, patch.Spec.Template})
-	}
-	return all
+	return []revision{{r.Revision, hash, patch.Spec.Template}}
 }

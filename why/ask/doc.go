@@ -13,7 +13,7 @@
 //	asked.go     a front, by a question that is written down in the cluster, and what it did not hear, asked directly
 //	nodes.go     the way of a question to a node
 //	everything.go  everything at once, by the nodes or by what a front was told
-//	survey.go    what is wrong beside pods; snapshot.go, what one question reads
+//	survey.go    what is wrong beside pods, and who fails because of one; snapshot.go, what one question reads
 //	api.go       what the API server shows, where nobody on a node can be asked
 //	follow.go    the graph of what explains a failure, and its root; visit.go, a look at one place or pod of it;
 //	             whose.go, whose an address or a name is
@@ -25,7 +25,6 @@
 //	             asked and not made yet
 //	undone.go    the Job that is waited for, or left something undone, and who was started again and lacks what it had
 //	echo.go      whose log has the words of an error, or is about the same thing
-//	suffer.go    and from that one back to those that fail because of it
 //	common.go    what pods have in common that fail alike, and what a revision brought
 //	gone.go      pods that are not there any more, and those of them that went lately
 //	meant.go     what is meant by a name of nothing, or by a ConfigMap or Secret that a pod names

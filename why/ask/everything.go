@@ -176,7 +176,7 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.kinds[unscheduled] = &v1.PodList{Items: waiting}
+	l[unscheduled] = &v1.PodList{Items: waiting}
 	each(asked, func(i int, node string) { lists[i], errs[i] = q.unspoken(ctx, node) })
 	for i := len(asked); i < len(missing); i++ {
 		q.unheard(missing[i])

@@ -231,7 +231,7 @@ func (s *survey) left(ctx context.Context) {
 func (s *survey) leftFront(ctx context.Context) {
 	warnings := fields.Set{"type": v1.EventTypeWarning, "involvedObject.kind": "Pod"}
 	var events []*v1.Event
-	list, _ := someOf[v1.Event](ctx, s.question, s.lists.space, metav1.ListOptions{FieldSelector: warnings.String(), Limit: mostKept})
+	list, _ := someOf[v1.Event](ctx, s.question, s.space, metav1.ListOptions{FieldSelector: warnings.String(), Limit: mostKept})
 	for i := range list {
 		events = append(events, &list[i])
 	}

@@ -63,19 +63,15 @@ func (k *Known) base(ctx context.Context, client kubernetes.Interface, namespace
 	}
 	entries, faults := knowledge.OfNamespace.Within(k.fromConfigMaps(ctx, client, namespace))
 	b, more := own.With(entries)
-	k.refuse(append(faults, more...)...)
+	warn(k, append(faults, more...)...)
 	return b
 }
 
-func (k *Known) refuse(faults ...knowledge.Fault) {
-	for _, f := range faults {
-		k.warn(f)
-	}
-}
-
-func (k *Known) warn(err error) {
-	if k.Warn != nil {
-		k.Warn(err)
+func warn[E error](k *Known, all ...E) {
+	for _, err := range all {
+		if k.Warn != nil {
+			k.Warn(err)
+		}
 	}
 }
 
@@ -86,7 +82,7 @@ func (k *Known) fromConfigMaps(ctx context.Context, client kubernetes.Interface,
 		return nil
 	}
 	if list.Continue != "" {
-		k.warn(fmt.Errorf("namespace %s has more than %d ConfigMaps with the label %s; the first count", namespace, mostKnowing, KnowledgeLabel))
+		warn(k, fmt.Errorf("namespace %s has more than %d ConfigMaps with the label %s; the first count", namespace, mostKnowing, KnowledgeLabel))
 	}
 	size := 0
 	for _, m := range list.Items {
@@ -96,15 +92,15 @@ func (k *Known) fromConfigMaps(ctx context.Context, client kubernetes.Interface,
 				continue
 			}
 			if size += len(m.Data[key]); size > mostKnown {
-				k.warn(fmt.Errorf("%s: the ConfigMaps with entries of a namespace may hold %d bytes; this file and those after it do not count", name, mostKnown))
+				warn(k, fmt.Errorf("%s: the ConfigMaps with entries of a namespace may hold %d bytes; this file and those after it do not count", name, mostKnown))
 				return entries
 			}
 			of, err := knowledge.Load(name, []byte(m.Data[key]))
 			if err != nil {
-				k.warn(err)
+				warn(k, err)
 			}
 			of, faults := knowledge.Harmless(of)
-			k.refuse(faults...)
+			warn(k, faults...)
 			entries = append(entries, of...)
 		}
 	}

@@ -71,8 +71,8 @@ func (q *question) networkPlugin(ctx context.Context, node *v1.Node, pods []v1.P
 		return // of several nothing shows which it is
 	}
 	where := answers[0].Subject.Namespace + "/" + answers[0].Subject.Name
-	if hops := cluster.HopOf("", where, "the network plugin of node "+node.Name+" is not ready, and its pod "+where+" fails there", &answers[0]); len(hops) > 0 {
-		cluster.Lead(a, 0, hops, "no other pod of a network plugin fails there")
+	if hop := cluster.HopOf("", where, "the network plugin of node "+node.Name+" is not ready, and its pod "+where+" fails there", &answers[0]); hop != nil {
+		cluster.Lead(a, 0, []answer.Hop{*hop}, "no other pod of a network plugin fails there")
 	}
 }
 

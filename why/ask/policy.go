@@ -112,7 +112,7 @@ func (f *follower) policies(ctx context.Context, namespace string) (all []networ
 
 // blocked returns the hop to the NetworkPolicy that blocks each of some connections of a pod; to is what it asked for if
 // that is no pod.
-func (f *follower) blocked(ctx context.Context, all []netpol.Connection, to, by string) (hops []answer.Hop) {
+func (f *follower) blocked(ctx context.Context, all []netpol.Connection, to, by string) (hop *answer.Hop) {
 	open := false
 	for _, c := range all {
 		result := f.evaluate(ctx, c)
@@ -121,14 +121,14 @@ func (f *follower) blocked(ctx context.Context, all []netpol.Connection, to, by 
 			continue
 		}
 		f.suspects.denied = true
-		if hops == nil {
-			hops = []answer.Hop{cluster.Blocked(c, result, to, by)}
+		if hop == nil {
+			hop = cluster.Blocked(c, result, to, by)
 		}
 	}
 	if open {
 		return nil
 	}
-	return hops
+	return hop
 }
 
 // idle reports whether the node that would have to block a connection is one of Whylet's own, which enforce no policies.
@@ -189,21 +189,19 @@ func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *
 		}
 		to, all = p.host, []netpol.Connection{{Client: client, Server: server, Port: p.port}}
 	}
-	hops := f.blocked(ctx, all, to, by)
+	hop := f.blocked(ctx, all, to, by)
 	for _, c := range all {
-		if len(hops) == 0 || c.Server.Pod == nil {
+		if hop == nil || c.Server.Pod == nil {
 			continue
 		}
 		if a, err := f.about(ctx, c.Server.Pod); err == nil && p.met(service, c.Server.Pod, &a) {
 			return way{} // they were connected: nothing enforces the policy, or it is new
 		}
 	}
-	if service != nil {
-		for i := range hops {
-			hops[i].Service = service.Namespace + "/" + service.Name
-		}
+	if hop != nil && service != nil {
+		hop.Service = service.Namespace + "/" + service.Name
 	}
-	w := f.end(hops, false)
+	w := f.end(hop, false)
 	w.blocked = w.cause != ""
 	return w
 }
@@ -263,13 +261,14 @@ func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i i
 		return false
 	}
 	all, service := f.nameServers(ctx, pod, cluster.NameServerIn(said))
-	hops := f.blocked(ctx, all, cluster.NameServers(service), cluster.AsksNames(a.Verdicts[i].Container, said))
-	if len(hops) == 0 {
+	hop := f.blocked(ctx, all, cluster.NameServers(service), cluster.AsksNames(a.Verdicts[i].Container, said))
+	if hop == nil {
 		return false
 	}
 	if service != nil {
-		hops[0].Service = service.Namespace + "/" + service.Name
+		hop.Service = service.Namespace + "/" + service.Name
 	}
+	hops := []answer.Hop{*hop}
 	cluster.Lead(a, i, hops, "")
 	f.unsure(ctx, &a.Verdicts[i])
 	cluster.Share(a, i, hops, "")

@@ -332,15 +332,12 @@ func isPartial[T any](q *question, space string) bool {
 	return ok && !isWhole(list)
 }
 
-// lists are the API's objects of a namespace, or of all: each kind is listed once.
-type lists struct {
-	space string
-	kinds map[string]runtime.Object
-}
+// lists are the API's objects of a namespace, or of all, by their kinds: each is listed once.
+type lists map[string]runtime.Object
 
 // listed lists kinds at the same time. A kind that cannot be listed is left out; pods are the exception.
 func (q *question) listed(ctx context.Context, o metav1.ListOptions, kinds ...string) (lists, error) {
-	l := lists{space: q.space, kinds: map[string]runtime.Object{}}
+	l := lists{}
 	var mu sync.Mutex
 	var podErr error
 	each(kinds, func(_ int, kind string) {
@@ -354,7 +351,7 @@ func (q *question) listed(ctx context.Context, o metav1.ListOptions, kinds ...st
 		defer mu.Unlock()
 		switch {
 		case err == nil:
-			l.kinds[kind] = list
+			l[kind] = list
 		case kind == "pod":
 			podErr = err
 		default:
@@ -366,7 +363,7 @@ func (q *question) listed(ctx context.Context, o metav1.ListOptions, kinds ...st
 
 // itemsOf returns the objects of a kind; none where they could not be listed.
 func itemsOf[T any](l lists, kind string) (all []*T) {
-	for _, o := range objects(l.kinds[kind]) {
+	for _, o := range objects(l[kind]) {
 		if one, ok := o.(any).(*T); ok {
 			all = append(all, one)
 		}
@@ -389,4 +386,4 @@ func objects(list runtime.Object) (all []metav1.Object) {
 }
 
 // isWhole reports whether all objects of a kind are in its list.
-func (l lists) isWhole(kind string) bool { return l.kinds[kind] != nil && isWhole(l.kinds[kind]) }
+func (l lists) isWhole(kind string) bool { return l[kind] != nil && isWhole(l[kind]) }

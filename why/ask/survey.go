@@ -47,7 +47,7 @@ func (q *question) survey(ctx context.Context, l lists, pods []answer.Answer) ([
 	s := &survey{question: &asked, lists: l, pods: pods}
 	defer s.victims()
 	s.nodesLost()
-	if l.isWhole("pod") || l.kinds["pod"] == nil { // in a dump without all pods none is known to be missing
+	if l.isWhole("pod") || l["pod"] == nil { // in a dump without all pods none is known to be missing
 		s.workloads(ctx)
 		s.services(ctx)
 		s.claims(ctx)
@@ -78,7 +78,7 @@ func (s *survey) nodesLost() {
 		on[p.UID], has[p.Spec.NodeName] = p.Spec.NodeName, true
 	}
 	for _, n := range itemsOf[v1.Node](s.lists, "node") {
-		if !cluster.IsLost(n) || s.lists.space != "" && !has[n.Name] {
+		if !cluster.IsLost(n) || s.space != "" && !has[n.Name] {
 			continue
 		}
 		a, _ := cluster.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: n.Name}}, n, s.now())
@@ -109,7 +109,7 @@ func (s *survey) workloads(ctx context.Context) {
 	now := s.now()
 	var short []Target
 	for _, kind := range workloads {
-		for _, o := range objects(s.kinds[kind]) {
+		for _, o := range objects(s.lists[kind]) {
 			if cluster.IsShort(o) && !cluster.IsNew(o, now) {
 				short = append(short, Target{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()})
 			}
@@ -194,14 +194,14 @@ func (s *survey) closed() func(*v1.Service) bool {
 	}
 	ready := map[string][]labels.Set{}
 	for _, kind := range workloads {
-		for _, o := range objects(s.kinds[kind]) {
+		for _, o := range objects(s.lists[kind]) {
 			if template, n := cluster.TemplateOf(o); n > 0 {
 				ready[o.GetNamespace()] = append(ready[o.GetNamespace()], template.Labels)
 			}
 		}
 	}
 	return func(o *v1.Service) bool {
-		if s.lists.kinds["pod"] != nil {
+		if s.lists["pod"] != nil {
 			return cluster.Closed(o, cluster.Selected(o, pods[o.Namespace]))
 		}
 		selector := labels.SelectorFromSet(o.Spec.Selector)
@@ -217,7 +217,7 @@ func (s *survey) lacksWorkload(o *v1.Service) bool {
 		if of.Namespace != o.Namespace {
 			continue
 		}
-		for _, w := range objects(s.kinds[strings.ToLower(of.Kind)]) {
+		for _, w := range objects(s.lists[strings.ToLower(of.Kind)]) {
 			if template, n := cluster.TemplateOf(w); template != nil && w.GetUID() == of.UID && w.GetName() == of.Name && n == 0 && selector.Matches(labels.Set(template.Labels)) {
 				takesDown(&s.found[i], 0, cluster.ClosedService(o))
 				return true
@@ -295,4 +295,41 @@ func (s *survey) rootOf(v answer.Verdict, last answer.Hop) (*answer.Answer, int)
 		}
 	}
 	return nil, 0
+}
+
+// mostSufferers is how many pods are asked whether they fail because of another one.
+const mostSufferers = 4
+
+// sufferers tells of the pods of its namespace that fail because of this one: they are not
+// well, and their waiting leads to it. Only whom a Service leads to is asked by others.
+func (q *question) sufferers(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
+	i := cluster.Root(a)
+	if i < 0 || q.options.Container != "" || a.Verdicts[i].Pod != "" || a.Verdicts[i].Cause == answer.CauseUnknown {
+		return
+	}
+	if !slices.ContainsFunc(readable[v1.Service](ctx, q, pod.Namespace), func(s v1.Service) bool { return cluster.Leads(&s, pod) }) {
+		return
+	}
+	unwell := slices.DeleteFunc(slices.Clone(readable[v1.Pod](ctx, q, pod.Namespace)), func(p v1.Pod) bool { return p.UID == pod.UID || cluster.LooksWell(&p) })
+	unwell = unwell[:min(len(unwell), mostSufferers)]
+	all := make([][]answer.Hop, len(unwell))
+	each(unwell, func(n int, _ v1.Pod) { all[n] = q.because(ctx, &unwell[n], pod) })
+	a.Verdicts[i].TakesDown = slices.Concat(all...)
+}
+
+// because is how a pod comes to fail for another one; nothing where it does not.
+func (q *question) because(ctx context.Context, sufferer, pod *v1.Pod) []answer.Hop {
+	a, err := q.pod(ctx, sufferer)
+	if err != nil {
+		return nil
+	}
+	q.follow(ctx, sufferer, &a)
+	for i, v := range a.Verdicts {
+		for _, h := range v.Hops {
+			if h.Pod == pod.Namespace+"/"+pod.Name {
+				return []answer.Hop{cluster.Suffers(sufferer, &a, i, h)}
+			}
+		}
+	}
+	return nil
 }

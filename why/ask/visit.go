@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -61,19 +62,18 @@ func (n *visit) to(ctx context.Context, p place) way {
 	return w
 }
 
-// end is a way that ends at its first hop, if there is one.
-func (f *follower) end(hops []answer.Hop, moot bool) way {
-	if len(hops) == 0 {
+// end is a way that ends at a hop, if there is one.
+func (f *follower) end(h *answer.Hop, moot bool) way {
+	if h == nil {
 		return way{}
 	}
-	h := hops[0]
 	id := graph.Of("policy", "", h.Policy)
 	if h.Policy == "" {
 		kind, space, name := h.Place()
 		id = graph.Of(kind, space, name)
 	}
 	f.graph.Find(graph.Finding{At: id, Cause: string(h.Cause)})
-	return way{to: id, through: h, root: h, cause: h.Cause, moot: moot}
+	return way{to: id, through: *h, root: *h, cause: h.Cause, moot: moot}
 }
 
 // absent is the way to a pod that a place calls by the name which a headless Service gives it,
@@ -117,11 +117,8 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 		w.closed = true
 		return w
 	}
-	if hop, ok := cluster.NoSuchPort(service, p.port, byPlace(p, name)); ok {
-		return n.end([]answer.Hop{hop}, p.failing)
-	}
-	if hop, ok := cluster.NoSuchName(service, p.port, selected, byPlace(p, name)); ok {
-		return n.end([]answer.Hop{hop}, p.failing)
+	if hop := cmp.Or(cluster.NoSuchPort(service, p.port, byPlace(p, name)), cluster.NoSuchName(service, p.port, selected, byPlace(p, name))); hop != nil {
+		return n.end(hop, p.failing)
 	}
 	p.closed = cluster.Closed(service, selected)
 	var back way
@@ -136,14 +133,14 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 		}
 	}
 	answers, _ := n.pods(ctx, selected)
-	hops := cluster.Deaf(service, p.port, selected, pods, answers, byPlace(p, name))
-	if len(hops) == 0 && p.unanswered {
-		hops = cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name), n.suspects.cleared())
+	hop := cluster.Deaf(service, p.port, selected, pods, answers, byPlace(p, name))
+	if hop == nil && p.unanswered {
+		hop = cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name), n.suspects.cleared())
 	}
-	if len(hops) == 0 {
+	if hop == nil {
 		return back
 	}
-	return n.end(hops, p.failing)
+	return n.end(hop, p.failing)
 }
 
 // byPlace words what led to a Service or pod.

@@ -29,9 +29,9 @@ func (n *visit) job(ctx context.Context, o *batchv1.Job, by string) way {
 			continue
 		}
 		if a, err := n.follower.about(ctx, p); err == nil {
-			if hop, ok := cluster.RunsOn(o, p, &a, n.v); ok {
-				told(&hop)
-				return n.end([]answer.Hop{hop}, false)
+			if hop := cluster.RunsOn(o, p, &a, n.v); hop != nil {
+				told(hop)
+				return n.end(hop, false)
 			}
 		}
 		w := n.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: by, Said: by}, asker: n.asker}, nil, p)
@@ -45,11 +45,11 @@ func (n *visit) job(ctx context.Context, o *batchv1.Job, by string) way {
 	if err != nil {
 		return way{}
 	}
-	hops := cluster.HopOf("", "", by, &a)
-	for i := range hops {
-		told(&hops[i])
+	hop := cluster.HopOf("", "", by, &a)
+	if hop != nil {
+		told(hop)
 	}
-	return n.end(hops, false)
+	return n.end(hop, false)
 }
 
 // mostLed is how many pods of what stands for several are followed to whom they wait for.

@@ -165,15 +165,15 @@ func (q *question) cronJob(ctx context.Context, name string) ([]answer.Answer, e
 		return nil, fmt.Errorf("listing jobs: %w", err)
 	}
 	own := slices.DeleteFunc(slices.Clone(jobs), func(j batchv1.Job) bool { return !metav1.IsControlledBy(&j, o) })
-	if len(own) == 0 {
-		a := cluster.CronJobAnswer(o, nil, q.now())
-		q.missed(ctx, o, nil, &a)
-		return []answer.Answer{a}, nil
+	var newest *batchv1.Job
+	var last *answer.Answer
+	if len(own) > 0 {
+		newest = new(slices.MaxFunc(own, func(a, b batchv1.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) }))
+		of, failed := q.standsFor(ctx, job(newest))
+		last, err = &of, failed
 	}
-	newest := slices.MaxFunc(own, func(a, b batchv1.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	last, err := q.standsFor(ctx, job(&newest))
-	a := cluster.CronJobAnswer(o, &last, q.now())
-	q.missed(ctx, o, &newest, &a)
+	a := cluster.CronJobAnswer(o, last, q.now())
+	q.missed(ctx, o, newest, &a)
 	return []answer.Answer{a}, err
 }
 

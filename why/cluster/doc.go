@@ -15,8 +15,7 @@
 //	seems_well.go what is wrong with a pod that looks well, also of a disk that is full
 //	mutual.go     pods that wait for each other, for those that have a copy, and for one before it that is not ready
 //	steps.go      what to do about one that looks well and is to blame
-//	address.go    addresses that pods had, and who still asks there; no_name.go, names of nobody,
-//	              and who asks for them where nobody knows any
+//	no_name.go    names of nobody, who asks for them where nobody knows any, and addresses that pods had
 //	named_line.go the line of a ConfigMap that words are about; named_file.go, where they call its
 //	             file otherwise
 //	variables.go  the variables that words miss, that leave a word short, or that code or a probe's script reads and

@@ -27,23 +27,23 @@ func Leads(service *v1.Service, pod *v1.Pod) bool {
 }
 
 // NoSuchPort is the hop to a Service that does not have the port that it is asked at.
-func NoSuchPort(service *v1.Service, port int32, by string) (answer.Hop, bool) {
+func NoSuchPort(service *v1.Service, port int32, by string) *answer.Hop {
 	if port == 0 || len(service.Spec.Ports) == 0 || service.Spec.ClusterIP == v1.ClusterIPNone {
-		return answer.Hop{}, false
+		return nil
 	}
 	var have []string
 	for _, p := range service.Spec.Ports {
 		if p.Port == port {
-			return answer.Hop{}, false
+			return nil
 		}
 		have = append(have, fmt.Sprint(p.Port))
 	}
 	name := service.Namespace + "/" + service.Name
-	return answer.Hop{
+	return &answer.Hop{
 		Service: name, By: by, Cause: answer.ServicePortMismatch,
 		Text:  fmt.Sprintf("Service %s has no port %d; it has %s.", name, port, strings.Join(have, ", ")),
 		Fixes: []answer.Fix{edit(service, fmt.Sprintf("ask it at port %s, or give it port %d", strings.Join(have, " or "), port))},
-	}, true
+	}
 }
 
 func edit(service *v1.Service, text string) answer.Fix {
@@ -52,7 +52,7 @@ func edit(service *v1.Service, text string) answer.Fix {
 
 // NoSuchName is the hop to a Service whose port leads to one by a name that none of its
 // pods gives a port.
-func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) (answer.Hop, bool) {
+func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) *answer.Hop {
 	for _, p := range service.Spec.Ports {
 		if port != 0 && p.Port != port || p.TargetPort.Type != intstr.String {
 			continue
@@ -62,15 +62,15 @@ func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) (answ
 			continue
 		}
 		name := service.Namespace + "/" + service.Name
-		hop := answer.Hop{Service: name, By: by, Cause: answer.ServicePortMismatch, Fixes: []answer.Fix{edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", p.Port))}}
+		hop := &answer.Hop{Service: name, By: by, Cause: answer.ServicePortMismatch, Fixes: []answer.Fix{edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", p.Port))}}
 		hop.Text = fmt.Sprintf("Port %d of Service %s leads to the port named %s, and none of its pods names one so", p.Port, name, p.TargetPort.StrVal)
 		if len(declared) > 0 {
 			hop.Text += "; they declare " + strings.Join(declared, ", ")
 		}
 		hop.Text += "."
-		return hop, true
+		return hop
 	}
-	return answer.Hop{}, false
+	return nil
 }
 
 // answerOf is the answer about a pod; nil where none of them is.
@@ -88,14 +88,14 @@ func listeningOf(pod *v1.Pod, answers []answer.Answer) *answer.Listening {
 
 // Deaf is the hop to a Service whose pods look well and do not listen on the port that it
 // leads to; none where one does, or nobody looked. candidates are all pods of its namespace.
-func Deaf(service *v1.Service, port int32, pods, candidates []v1.Pod, answers []answer.Answer, by string) []answer.Hop {
+func Deaf(service *v1.Service, port int32, pods, candidates []v1.Pod, answers []answer.Answer, by string) *answer.Hop {
 	for _, p := range service.Spec.Ports {
 		if port != 0 && p.Port != port {
 			continue
 		}
 		if hop := deafAt(service, p, pods, candidates, answers); hop != nil {
 			hop.By = by
-			return []answer.Hop{*hop}
+			return hop
 		}
 	}
 	return nil
@@ -244,7 +244,7 @@ const tries = 10 * time.Second
 // Dropped is the hop to a Service that is asked for connections at some places in vain, while its
 // pods listen there and have room: their kernel would answer each that comes to them. None where
 // one of them may not, or nobody looked. admitted is set if NetworkPolicies admit the connections.
-func Dropped(service *v1.Service, dialing []string, pods []v1.Pod, answers []answer.Answer, by string, admitted bool) []answer.Hop {
+func Dropped(service *v1.Service, dialing []string, pods []v1.Pod, answers []answer.Answer, by string, admitted bool) *answer.Hop {
 	name := service.Namespace + "/" + service.Name
 	for _, p := range service.Spec.Ports {
 		place := fmt.Sprintf("%s:%d", service.Spec.ClusterIP, p.Port)
@@ -267,12 +267,12 @@ func Dropped(service *v1.Service, dialing []string, pods []v1.Pod, answers []ans
 		if admitted {
 			drops, policies = "by a firewall or another kind of policy, since no NetworkPolicy blocks it", nil
 		}
-		return []answer.Hop{{
+		return &answer.Hop{
 			Service: name, By: by, Cause: answer.NetworkBlocked,
 			Text: fmt.Sprintf("No connection to port %d of Service %s (%s) comes about, although %s: what is sent there is dropped on the way, %s.", p.Port, name, place, takes, drops),
 			Fixes: append(policies,
 				kubectl.Inspect("see which rules drop it, on the node and in the pods' network namespaces", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'")),
-		}}
+		}
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func isTrue(o *batchv1.Job, kind batchv1.JobConditionType) *batchv1.JobCondition
 // RunsOn is the hop to a pod of a Job, of whose containers some are done and the others run on,
 // and none is amiss: the Job is complete only when they end, too. v is what the one suffers from
 // that waits for it, and stays what it suffers from.
-func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) (answer.Hop, bool) {
+func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) *answer.Hop {
 	var done, on []string
 	var last time.Time
 	for _, c := range pod.Status.ContainerStatuses {
@@ -69,20 +69,20 @@ func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) (an
 		case ended == nil && c.State.Running != nil:
 			on = append(on, c.Name)
 		default:
-			return answer.Hop{}, false
+			return nil
 		}
 	}
 	if len(done) == 0 || len(on) == 0 {
-		return answer.Hop{}, false
+		return nil
 	}
-	hop := answer.Hop{Job: o.Namespace + "/" + o.Name, Pod: pod.Namespace + "/" + pod.Name, Cause: answer.DependencyDown}
+	hop := &answer.Hop{Job: o.Namespace + "/" + o.Name, Pod: pod.Namespace + "/" + pod.Name, Cause: answer.DependencyDown}
 	if v.Cause == answer.InitWaiting {
 		hop.Cause = v.Cause
 	}
 	if i := Root(a); i >= 0 {
 		ended := []answer.Cause{answer.AppExitSuccess, answer.SiblingNotReady, answer.CauseUnknown} // unknown who ended it: its exit code is 0
 		if !slices.Contains(done, a.Verdicts[i].Container) || !slices.Contains(ended, a.Verdicts[i].Cause) {
-			return answer.Hop{}, false
+			return nil
 		}
 		hop.Chain = a.Verdicts[i].Chain
 	}
@@ -93,7 +93,7 @@ func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) (an
 		{Text: fmt.Sprintf("if container %s only serves the others, end it by hand: the Job is then complete, and need not run again", on[0]), Command: kubectl.Command(pod.Namespace, "exec %s -c %s -- %s", pod.Name, on[0], endsItself(on[0])), Risk: answer.Restarts},
 		{Text: fmt.Sprintf("for the next Job, if container %s only serves the others, make it an init container with restartPolicy Always: kubelet ends such a sidecar when the others are done", strings.Join(on, ", ")), Risk: answer.Restarts},
 	}
-	return hop, true
+	return hop
 }
 
 // endsItself is the command by which a container ends its main process: Istio's proxy takes a request for that.
@@ -112,8 +112,8 @@ func KeptOpen(a *answer.Answer, pod *v1.Pod) {
 		return
 	}
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: owner.Name}}
-	hop, ok := RunsOn(job, pod, a, answer.Verdict{})
-	if !ok {
+	hop := RunsOn(job, pod, a, answer.Verdict{})
+	if hop == nil {
 		return
 	}
 	on := slices.IndexFunc(pod.Status.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.State.Running != nil })

@@ -15,15 +15,14 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// HopOf is the one hop to a Service or pod about which an answer was given; none where
-// nothing is wrong there.
-func HopOf(service, pod, by string, a *answer.Answer) []answer.Hop {
+// HopOf is the hop to a Service or pod about which an answer was given; nil where nothing is wrong there.
+func HopOf(service, pod, by string, a *answer.Answer) *answer.Hop {
 	i := Root(a)
 	if i < 0 || a.Verdicts[i].Cause == answer.CauseUnknown {
 		return nil
 	}
 	v := a.Verdicts[i]
-	return []answer.Hop{{Service: service, Pod: pod, By: by, Cause: v.Cause, Text: v.Text, Told: v.Told, Chain: v.Chain, Fixes: v.Fixes}}
+	return &answer.Hop{Service: service, Pod: pod, By: by, Cause: v.Cause, Text: v.Text, Told: v.Told, Chain: v.Chain, Fixes: v.Fixes}
 }
 
 // Leaves says of the hop to a pod that looks well, and fails who asks it, that it is being deleted,

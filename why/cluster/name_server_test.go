@@ -53,9 +53,9 @@ func TestNoNameBelow(t *testing.T) {
 	for subdomain, want := range map[string]string{"cache-headless": "", "cache": "and that is cache.", "": "and that is none."} {
 		pod := podWith("cache-0", "", "", 0)
 		pod.Spec.Subdomain = subdomain
-		hops := NoNameBelow(&pod, service, "it asks")
-		if len(hops) > 0 != (want != "") || want != "" && !strings.HasSuffix(hops[0].Text, want) {
-			t.Errorf("%q: %+v", subdomain, hops)
+		hop := NoNameBelow(&pod, service, "it asks")
+		if hop != nil != (want != "") || want != "" && !strings.HasSuffix(hop.Text, want) {
+			t.Errorf("%q: %+v", subdomain, hop)
 		}
 	}
 }

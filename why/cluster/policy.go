@@ -65,10 +65,10 @@ func TargetPorts(service *v1.Service, port int32, pod *v1.Pod) (all []v1.Service
 
 // Blocked returns the hop to the NetworkPolicy that does not admit a connection; to is what the client asked for if
 // that is no pod, by what shows that it did.
-func Blocked(c netpol.Connection, r netpol.Result, to, by string) answer.Hop {
+func Blocked(c netpol.Connection, r netpol.Result, to, by string) *answer.Hop {
 	m := r.Nearest
 	name := m.Policy.Namespace + "/" + m.Policy.Name
-	hop := answer.Hop{Policy: name, By: by, Cause: answer.NetworkPolicy}
+	hop := &answer.Hop{Policy: name, By: by, Cause: answer.NetworkPolicy}
 	others := ""
 	if n := len(r.Policies); n > 1 {
 		var names []string

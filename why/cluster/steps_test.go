@@ -76,13 +76,13 @@ func TestDeafFixes(t *testing.T) {
 	} {
 		a := answer.Answer{Subject: answer.Subject{UID: "u"}, AsOf: pod.CreationTimestamp.Add(2 * comesUp), Listening: &tt.l}
 		pod.Status.ContainerStatuses = []v1.ContainerStatus{{State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: pod.CreationTimestamp}}}}
-		hops := Deaf(service, 80, []v1.Pod{pod}, nil, []answer.Answer{a}, "web asks it")
+		hop := Deaf(service, 80, []v1.Pod{pod}, nil, []answer.Answer{a}, "web asks it")
 		got := ""
-		if len(hops) == 1 && len(hops[0].Fixes) > 0 {
-			got = hops[0].Fixes[0].Text
+		if hop != nil && len(hop.Fixes) > 0 {
+			got = hop.Fixes[0].Text
 		}
 		if got != tt.want {
-			t.Errorf("%s: %q of %+v", name, got, hops)
+			t.Errorf("%s: %q of %+v", name, got, hop)
 		}
 	}
 }
