@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,24 +81,12 @@ func (c *Case) memory(export []byte) http.Handler {
 type transport struct{ http.Handler }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := &page{code: http.StatusOK, header: http.Header{}}
+	w := httptest.NewRecorder()
 	t.ServeHTTP(w, r)
-	return &http.Response{
-		StatusCode: w.code, Status: http.StatusText(w.code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
-	}, nil
+	answer := w.Result()
+	answer.Request = r
+	return answer, nil
 }
-
-// page is an answer as it is written.
-type page struct {
-	code   int
-	header http.Header
-	body   bytes.Buffer
-}
-
-func (p *page) Header() http.Header         { return p.header }
-func (p *page) WriteHeader(code int)        { p.code = code }
-func (p *page) Write(b []byte) (int, error) { return p.body.Write(b) }
 
 func (s *server) add(raw json.RawMessage) error {
 	o := object{raw: raw, fields: sync.OnceValue(func() (all map[string]any) {
