@@ -12,8 +12,7 @@
 //	rows.go      what an answer says to people, row by row, as data
 //	text.go      the rows as text
 //	common.go    what pods have in common that fail alike
-//	fold.go      what many pods have in common, told once
-//	overview.go  many answers at once, a line each
+//	overview.go  many answers at once, a line each, or what many pods have in common, told once
 //	report.go    many answers as Markdown, for a pull request, and as a JUnit report, for CI
 //	eviction.go  the order in which pods go
 package answer

@@ -187,7 +187,6 @@ type directory struct {
 	*question
 	space    string
 	services []v1.Service
-	names    map[string]bool   // of Services
 	known    map[string]string // by address
 }
 
@@ -206,16 +205,14 @@ func (q *question) withAddress(ctx context.Context, space, ip string) []v1.Pod {
 
 // directory reads the Services that the asker may see.
 func (q *question) directory(ctx context.Context) *directory {
-	d := &directory{question: q, space: q.space, names: map[string]bool{}, known: map[string]string{}}
+	d := &directory{question: q, space: q.space, known: map[string]string{}}
 	if !q.options.Within && q.options.Front != nil {
 		d.space = metav1.NamespaceAll
 	}
 	d.services = readable[v1.Service](ctx, q, d.space)
 	for s := range pointers(d.services) {
-		name := s.Namespace + "/" + s.Name
-		d.names[name] = true
 		for _, ip := range append(s.Spec.ClusterIPs, s.Spec.ClusterIP) {
-			d.known[ip] = name
+			d.known[ip] = s.Namespace + "/" + s.Name
 		}
 	}
 	return d
@@ -250,7 +247,7 @@ func (d *directory) service(namespace, host string) string {
 	switch {
 	case len(parts) == 1:
 		return namespace + "/" + host
-	case len(parts) > 2 && parts[2] == "svc", len(parts) == 2 && d.names[parts[1]+"/"+parts[0]]:
+	case len(parts) > 2 && parts[2] == "svc", len(parts) == 2 && slices.ContainsFunc(d.services, func(s v1.Service) bool { return s.Namespace == parts[1] && s.Name == parts[0] }):
 		return parts[1] + "/" + parts[0]
 	}
 	return ""

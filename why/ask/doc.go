@@ -11,13 +11,12 @@
 //	journal.go   a journal, and nothing else
 //	cluster.go   a cluster, and its pods
 //	asked.go     a front, by a question that is written down in the cluster, and what it did not hear, asked directly
-//	nodes.go     the way of a question to a node
+//	nodes.go     a node itself, the pod of its network plugin, and the way of a question to it
 //	everything.go  everything at once, by the nodes or by what a front was told
 //	survey.go    what is wrong beside pods, and who fails because of one; snapshot.go, what one question reads
 //	api.go       what the API server shows, where nobody on a node can be asked
 //	follow.go    the graph of what explains a failure, and its root; visit.go, a look at one place or pod of it;
-//	             whose.go, whose an address or a name is
-//	own_service.go  a probe that asks by the Service of its own pod
+//	             whose.go, whose an address or a name is, also that of the pod itself
 //	policy.go    the NetworkPolicies between a pod and what it asks, and the servers of names
 //	places.go    where a pod asks, and who that is; waited.go, what keeps a Job from being done,
 //	             and what stands for several pods
@@ -29,9 +28,7 @@
 //	gone.go      pods that are not there any more, and those of them that went lately
 //	meant.go     what is meant by a name of nothing, or by a ConfigMap or Secret that a pod names
 //	configmaps.go  the lines of ConfigMaps that the words of who is to blame are about
-//	workload.go  what stands for several pods
-//	service.go   Services and the pods behind them
-//	node.go      a node itself, and the pod of its network plugin
+//	workload.go  what stands for several pods, and Services and the pods behind them
 //	behind.go    the facts behind an answer
 //	record.go    all that is known of a namespace, for a file
 //	heard.go     what the log of a Ready pod complains of, read with the rights of the asker

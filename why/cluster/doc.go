@@ -5,7 +5,7 @@
 //	pending.go    why a pod has no node yet; claims.go and around.go, what is around it
 //	node_lost.go  pods of which no node knows, those whose node lets nothing be heard, and a node that the API server
 //	              cannot reach
-//	workload.go   what stands for several pods, and whether it lacks some; controller.go, why it has too few; cronjob.go
+//	workload.go   what stands for several pods, and whether it lacks some; controller.go, why it has too few
 //	service.go    why a Service has no endpoints; listening.go, whether its pods listen for it
 //	follow.go     what may be another pod's trouble; lead.go, what is told where it leads;
 //	              settings.go, what configures a pod

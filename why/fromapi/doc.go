@@ -7,8 +7,8 @@
 // counts only with the run that it belongs to. An event that is not there proves nothing,
 // unless one that would have been dropped with it is there.
 //
-//	seen.go     Seen: what the API server shows of a pod, and Explain
-//	tell.go     facts in the order of their times, and what kubelet decided by them
+//	tell.go     Seen: what the API server shows of a pod, and Explain; facts in the order of their times, and what kubelet
+//	            decided by them
 //	runs.go     starts, ends and waits of containers
 //	events.go   events: which run each belongs to
 //	status.go   the status as it was at earlier times
