@@ -14,6 +14,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/common"
+	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/serve"
 	"whylet.dev/whylet/why/suggest"
 	"whylet.dev/whylet/why/whatif"
@@ -153,10 +154,7 @@ type Missing struct {
 const shownMissing = 5
 
 func (e *PartialError) Error() string {
-	var lines []string
-	for _, m := range e.Missing[:min(len(e.Missing), shownMissing)] {
-		lines = append(lines, "asking "+m.Who+": "+reasonOf(m.Err))
-	}
+	lines := prose.Each(e.Missing[:min(len(e.Missing), shownMissing)], func(m Missing) string { return "asking " + m.Who + ": " + reasonOf(m.Err) })
 	if n := len(e.Missing) - shownMissing; n > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more did not answer", n))
 	}

@@ -286,10 +286,7 @@ func (q *question) otherSpaces(ctx context.Context, t Target) (all []string) {
 	if q.options.Within || t.Kind == "node" {
 		return nil
 	}
-	for _, space := range q.names(ctx, t.Kind, "", t.Name) {
-		all = append(all, fmt.Sprintf("-n %s %s/%s", space, t.Kind, t.Name))
-	}
-	return all
+	return prose.Each(q.names(ctx, t.Kind, "", t.Name), func(space string) string { return fmt.Sprintf("-n %s %s/%s", space, t.Kind, t.Name) })
 }
 
 // names lists a kind's objects in a namespace by name; with a name, the namespaces that have it.

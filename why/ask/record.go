@@ -343,9 +343,7 @@ func (r *recorder) fromMemory(s journal.Source) {
 		if err != nil {
 			r.miss("facts of node "+node, err)
 		}
-		r.lock.Lock()
 		r.add(node, found)
-		r.lock.Unlock()
 	}
 }
 
@@ -371,12 +369,12 @@ func (r *recorder) take(node string, s journal.Source) {
 		}
 		found = append(found, f)
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
 	r.add(node, found)
 }
 
 func (r *recorder) add(node string, found []fact.Fact) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	if r.facts[node] == nil {
 		r.facts[node] = map[fact.ID]fact.Fact{}
 	}
@@ -389,12 +387,8 @@ func (r *recorder) add(node string, found []fact.Fact) {
 func (r *recorder) writeFacts() error {
 	for node, facts := range r.facts {
 		var b bytes.Buffer
-		put := func(line any) error {
-			text, err := json.Marshal(line)
-			b.Write(append(text, '\n'))
-			return err
-		}
-		if err := put(journal.Header{Version: journal.ExportVersion, Node: node, Exported: r.now()}); err != nil {
+		lines := json.NewEncoder(&b)
+		if err := lines.Encode(journal.Header{Version: journal.ExportVersion, Node: node, Exported: r.now()}); err != nil {
 			return err
 		}
 		for _, id := range slices.Sorted(maps.Keys(facts)) {
@@ -407,7 +401,7 @@ func (r *recorder) writeFacts() error {
 			}
 			b.Write(append(line, '\n'))
 		}
-		if err := put(journal.Trailer{Facts: int64(len(facts))}); err != nil {
+		if err := lines.Encode(journal.Trailer{Facts: int64(len(facts))}); err != nil {
 			return err
 		}
 		r.into.Facts[node] = b.Bytes()

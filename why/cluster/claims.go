@@ -98,10 +98,7 @@ func (s Storage) steps(pod *v1.Pod) []answer.Fix {
 	if s.Claims == nil {
 		return []answer.Fix{{Text: "create the claim that is missing, or a volume that fits it", Risk: answer.Safe}}
 	}
-	var others []string
-	for _, c := range s.Claims {
-		others = append(others, c.Name)
-	}
+	others := prose.Each(s.Claims, func(c v1.PersistentVolumeClaim) string { return c.Name })
 	for _, name := range ClaimNames(pod) {
 		if i := slices.Index(others, name); i >= 0 {
 			if s.waits(&s.Claims[i]) == "" {

@@ -182,10 +182,7 @@ func AsksOldAddress(own *answer.Hop, asker *v1.Pod, a *answer.Answer, place, whe
 
 // asksOld words that one asks at an address that nobody has any more.
 func asksOld(place, where string, service *v1.Service, pods []v1.Pod) string {
-	var now []string
-	for i := range pods {
-		now = append(now, fmt.Sprintf("%s (%s)", pods[i].Name, pods[i].Status.PodIP))
-	}
+	now := prose.Each(pods, func(p v1.Pod) string { return fmt.Sprintf("%s (%s)", p.Name, p.Status.PodIP) })
 	return fmt.Sprintf("asks %s, an address that no pod and no Service has any more. Service %s/%s, which %s names, has none of its own (it is headless) and leads to %s, which is well: it goes on with an address that it looked up before.",
 		place, service.Namespace, service.Name, where, prose.Brief(strings.Join(now, ", "), kept))
 }

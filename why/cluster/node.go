@@ -191,7 +191,7 @@ func (c NodeCase) promised() answer.Verdict {
 	if now := c.orderNotes(c.candidates(c.measured)); now != nil {
 		f.Contributing = append(f.Contributing, now...)
 	} else if order := c.candidates(c.most); len(order) > 0 {
-		f.Contributing = append(f.Contributing, answer.Note{Cause: answer.EvictedMemory, Text: "if all used what they may, they would go in this order: " + prose.Some(podNames(order))})
+		f.Contributing = append(f.Contributing, answer.Note{Cause: answer.EvictedMemory, Text: "if all used what they may, they would go in this order: " + prose.Some(prose.Each(order, func(k health.Candidate) string { return k.Pod.String() }))})
 	}
 	f.Fixes = c.limitFixes(unlimited)
 	return f
@@ -202,14 +202,6 @@ func has(n int) string {
 		return "1 pod has"
 	}
 	return fmt.Sprintf("%d pods have", n)
-}
-
-func podNames(ranked []health.Candidate) []string {
-	var names []string
-	for _, r := range ranked {
-		names = append(names, r.Pod.String())
-	}
-	return names
 }
 
 // limitFixes say what to set, from what pods use where that is known.

@@ -122,10 +122,7 @@ func unspread(f *answer.Verdict, pod *v1.Pod, message string) {
 
 // gated is about a pod's scheduling gates, each of which a controller set that is to remove it.
 func gated(f *answer.Verdict, pod *v1.Pod) {
-	var gates []string
-	for _, g := range pod.Spec.SchedulingGates {
-		gates = append(gates, g.Name)
-	}
+	gates := prose.Each(pod.Spec.SchedulingGates, func(g v1.PodSchedulingGate) string { return g.Name })
 	f.Cause, f.Text = answer.SchedulingGate, fmt.Sprintf("The scheduler leaves the pod alone until its scheduling gate is removed: %s. The controller that set it has not done so.", prose.Some(gates))
 	f.Fixes = append(f.Fixes, answer.Fix{
 		Text:    "if that controller does not run any more: remove the gate yourself",

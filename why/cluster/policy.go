@@ -15,6 +15,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/netpol"
+	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
 
@@ -71,12 +72,7 @@ func Blocked(c netpol.Connection, r netpol.Result, to, by string) *answer.Hop {
 	hop := &answer.Hop{Policy: name, By: by, Cause: answer.NetworkPolicy}
 	others := ""
 	if n := len(r.Policies); n > 1 {
-		var names []string
-		for _, p := range r.Policies {
-			if p != m.Policy {
-				names = append(names, p.Name)
-			}
-		}
+		names := prose.Each(slices.DeleteFunc(slices.Clone(r.Policies), func(p *networkingv1.NetworkPolicy) bool { return p == m.Policy }), (*networkingv1.NetworkPolicy).GetName)
 		others = fmt.Sprintf(" (so does %s)", strings.Join(names[:min(len(names), 3)], ", "))
 	}
 	client, server := endName(c.Client, "its client"), cmp.Or(to, endName(c.Server, "the server"))
@@ -120,7 +116,7 @@ func admission(c netpol.Connection, r netpol.Result) string {
 	}
 	var differ []string
 	if m.Peer != nil {
-		who += " " + way + " " + describePeer(m.Peer)
+		who += " " + way + " " + describePeer(*m.Peer)
 	}
 	if m.Port {
 		who += " on " + portsIn(netpol.RulesOf(m.Policy, r.Direction)[m.Rule])
@@ -170,11 +166,7 @@ const mostRules = 3
 func describePolicy(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) string {
 	var rules []string
 	for _, r := range netpol.RulesOf(p, direction) {
-		var all []string
-		for i := range r.Peers {
-			all = append(all, describePeer(&r.Peers[i]))
-		}
-		who := cmp.Or(strings.Join(all, " or "), "everything")
+		who := cmp.Or(strings.Join(prose.Each(r.Peers, describePeer), " or "), "everything")
 		if ports := portsIn(r); ports != "" {
 			who += " on " + ports
 		}
@@ -197,7 +189,7 @@ func describeSelector(what string, s *metav1.LabelSelector) string {
 	return "all " + what
 }
 
-func describePeer(p *networkingv1.NetworkPolicyPeer) string {
+func describePeer(p networkingv1.NetworkPolicyPeer) string {
 	if b := p.IPBlock; b != nil {
 		if len(b.Except) > 0 {
 			return fmt.Sprintf("addresses in %s except %s", b.CIDR, strings.Join(b.Except, ", "))

@@ -20,11 +20,8 @@ import (
 var silences = []answer.Cause{answer.AppHang, answer.ProcessStopped, answer.AppOverloaded, answer.CPUThrottled, answer.NodeCPUSaturated, answer.NetworkBlocked}
 
 // Silences are the causes for which somebody answers nothing on a connection.
-func Silences() (all []string) {
-	for _, c := range silences {
-		all = append(all, string(c))
-	}
-	return all
+func Silences() []string {
+	return prose.Each(silences, func(c answer.Cause) string { return string(c) })
 }
 
 // SaysOwn says whether the containers' logs tell of an error of now that is their own,

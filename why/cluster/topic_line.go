@@ -68,10 +68,7 @@ func MayHaveTopic(v answer.Verdict) bool { return topicOf(v) != nil }
 
 func topicOf(v answer.Verdict) *topic {
 	quoted, last := ownWords(v)
-	said := append([]string{v.Words(), quoted}, last...)
-	for _, h := range v.Hops {
-		said = append(said, h.Words())
-	}
+	said := slices.Concat([]string{v.Words(), quoted}, last, prose.Each(v.Hops, answer.Hop.Words))
 	return first(topics, func(t topic) bool {
 		return (len(t.causes) == 0 || slices.Contains(t.causes, v.Cause)) && (len(t.said) == 0 || slices.Contains(about, v.Cause) && knowledge.Any(strings.Join(said, "\n"), t.said...))
 	})
@@ -93,11 +90,7 @@ func ShowTopic(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		if len(lines) == 0 || len(lines) > mostOfTopic {
 			continue
 		}
-		var where []string
-		for _, l := range lines {
-			where = append(where, l.where())
-		}
-		v.AddFirst(kubectl.Edit(t.does+": "+prose.Some(where)+"; then start the pod again", "ConfigMap", pod.Namespace, lines[0].configMap))
+		v.AddFirst(kubectl.Edit(t.does+": "+prose.Some(prose.Each(lines, line.where))+"; then start the pod again", "ConfigMap", pod.Namespace, lines[0].configMap))
 		return
 	}
 }

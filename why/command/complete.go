@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/ask"
+	"whylet.dev/whylet/why/prose"
 )
 
 // completing bounds how long a shell waits for what could follow.
@@ -30,21 +32,16 @@ func (o *options) completeNames(cmd *cobra.Command, args []string, begun string)
 	if !ok {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names := o.names(cmd.Context(), kind)
-	for i, n := range names {
-		names[i] = prefix + n
-	}
+	names := prose.Each(o.names(cmd.Context(), kind), func(name string) string { return prefix + name })
 	if names = starting(names, begun); len(names) > 0 || prefix != "" || len(args) > 0 {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, k := range ask.Kinds {
-		names = append(names, k+"/")
-	}
-	return starting(names, begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	kinds := prose.Each(ask.Kinds, func(kind string) string { return kind + "/" })
+	return starting(kinds, begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // names are all of a kind; none where nobody can be asked.
-func (o *options) names(ctx context.Context, kind string) (names []string) {
+func (o *options) names(ctx context.Context, kind string) []string {
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -56,16 +53,10 @@ func (o *options) names(ctx context.Context, kind string) (names []string) {
 	}
 	if o.local() {
 		answers, _ := from.All(ctx)
-		for _, a := range answers {
-			names = append(names, a.Subject.Name)
-		}
-		return names
+		return prose.Each(answers, func(a answer.Answer) string { return a.Subject.Name })
 	}
 	targets, _ := from.Select(ctx, kind, "")
-	for _, t := range targets {
-		names = append(names, t.Name)
-	}
-	return names
+	return prose.Each(targets, func(t ask.Target) string { return t.Name })
 }
 
 func starting(all []string, begun string) []string {

@@ -12,6 +12,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/ask"
+	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -86,15 +87,8 @@ func (t tools) why(ctx context.Context, in subject) (string, any, error) {
 		return "", nil, err
 	}
 	answers, err := from.About(ctx, target)
-	return texts(answers), serve.NewList(answers), err
-}
-
-func texts(answers []answer.Answer) string {
-	var all []string
-	for i := range answers {
-		all = append(all, answers[i].Text(answer.Style{Wide: true}))
-	}
-	return strings.Join(all, "\n")
+	texts := prose.Each(answers, func(a answer.Answer) string { return a.Text(answer.Style{Wide: true}) })
+	return strings.Join(texts, "\n"), serve.NewList(answers), err
 }
 
 type scope struct {

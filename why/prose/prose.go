@@ -215,6 +215,15 @@ func clauses(text string) []string {
 // word is how long a word may be that is left out whole, rather than cut.
 const word = 16
 
+// Each is what say says of each of some.
+func Each[T any](all []T, say func(T) string) []string {
+	said := make([]string, 0, len(all))
+	for _, one := range all {
+		said = append(said, say(one))
+	}
+	return said
+}
+
 // Some lists names, as many as can be read.
 func Some(names []string) string {
 	const most = 10
