@@ -55,9 +55,9 @@ type Run struct {
 	Attempt   int32
 	// Each is nil when the journal has no such fact. Kill is the decision that
 	// asked for its end; Failed is a start that nothing came of since.
-	Start, Created, Started, Failed, Kill, Exit *fact.Fact
+	Start, Started, Failed, Kill, Exit *fact.Fact
 
-	Probes, OOMKills, Samples, Looks, Hooks, Images, BackOffs, Marks []*fact.Fact
+	Probes, OOMKills, Samples, Looks, Hooks, Images, Marks []*fact.Fact
 	// Again are the patient requests after attempts that timed out; Ended the ends
 	// of processes, Signals what was sent to them, where the kernel told.
 	Again, Ended, Signals []*fact.Fact
@@ -161,8 +161,6 @@ func (r *Run) note(f *fact.Fact, surer func(a, b *fact.Fact) bool) {
 	switch f.Body.(type) {
 	case fact.Start:
 		r.Start = f
-	case fact.Created:
-		r.Created = f
 	case fact.Started:
 		r.Started, r.Failed = f, nil // it failed before, and was tried again
 	case fact.StartFailed:
@@ -188,8 +186,6 @@ func (r *Run) note(f *fact.Fact, surer func(a, b *fact.Fact) bool) {
 		r.Hooks = append(r.Hooks, f)
 	case fact.ImagePulling, fact.ImageReady, fact.ImageFailed:
 		r.Images = append(r.Images, f)
-	case fact.BackOff:
-		r.BackOffs = append(r.BackOffs, f)
 	case fact.Marked:
 		if n := len(r.Marks); n > 0 && fact.Of[fact.Marked](r.Marks[n-1]) == fact.Of[fact.Marked](f) {
 			r.Marks = r.Marks[:n-1] // seen in a status before: the act knows what it rests on

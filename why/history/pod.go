@@ -85,12 +85,6 @@ func (h *History) ChangedBy() string {
 	return b.By
 }
 
-// Foreign are the newest conditions that others set.
-func (h *History) Foreign() []v1.PodCondition {
-	_, b, _ := fact.Latest[fact.ConditionsSeen](h.Facts)
-	return b.Conditions
-}
-
 // Deletion is the fact that the pod is to go: the first that says so, and by whom.
 func (h *History) Deletion() (*fact.Fact, fact.DeletionSeen, bool) {
 	all := fact.All[fact.DeletionSeen](h.Facts)

@@ -20,22 +20,30 @@ var unreachedMeans = map[string]string{
 	"nodns": "DNS did not answer", "unknown": "there is no such name in DNS", "refused": "the connection is refused", "timeout": "nobody answers there", "unreached": "",
 }
 
-// What clients in many languages say of what they do not reach is read alike: each line of
-// testdata/clients.txt begins with what it comes to, as excerpts have it, and where to.
-func TestClients(t *testing.T) {
-	raw, err := os.ReadFile("testdata/clients.txt")
+// lines gives each line of a file of testdata, with what its beginning says that it means.
+func lines(t *testing.T, file string, tell func(means, said string)) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(string(raw)), "\n") {
 		means, said, _ := strings.Cut(line, " | ")
+		tell(means, said)
+	}
+}
+
+// What clients in many languages say of what they do not reach is read alike: each line of
+// testdata/clients.txt begins with what it comes to, as excerpts have it, and where to.
+func TestClients(t *testing.T) {
+	lines(t, "clients.txt", func(means, said string) {
 		kind, place, _ := strings.Cut(means, " ")
 		want, ok := unreachedMeans[kind]
 		what, where, said0 := Unreached(said)
 		if !ok || !said0 || want != "" && what != want || where != place {
 			t.Errorf("%s: %q at %q, want %s", said, what, where, means)
 		}
-	}
+	})
 }
 
 // failedMeans are what kinds of failures of another that was reached come to.
@@ -45,51 +53,36 @@ var failedMeans = map[string]string{
 
 // So is what they say of one that they did reach, and that failed them.
 func TestFailedClients(t *testing.T) {
-	raw, err := os.ReadFile("testdata/failed.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
-		means, said, _ := strings.Cut(line, " | ")
+	lines(t, "failed.txt", func(means, said string) {
 		kind, place, _ := strings.Cut(means, " ")
 		if what, where, ok := FailedBy(said); !ok || what != failedMeans[kind] || where != place {
 			t.Errorf("%s: %q at %q, want %s", said, what, where, means)
 		}
-	}
+	})
 }
 
 // The same fault is known by the words of many: each line of testdata/meanings.txt begins with what
 // it means, as excerpts have it.
 func TestMeanings(t *testing.T) {
-	raw, err := os.ReadFile("testdata/meanings.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
-		kind, said, _ := strings.Cut(line, " | ")
+	lines(t, "meanings.txt", func(kind, said string) {
 		if what, where, ok := Unreached(said); ok || !meant[kind].In(said) {
 			t.Errorf("%s: not %s; %s %s", said, kind, what, where)
 		}
-	}
+	})
 }
 
 // What sounds like one of them, and is none, is not taken for one.
 func TestMeansNothing(t *testing.T) {
-	raw, err := os.ReadFile("testdata/none.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, said := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
-		if what, where, ok := Unreached(said); ok {
-			t.Errorf("%s: %s at %s", said, what, where)
-		}
-		if what, where, ok := FailedBy(said); ok {
-			t.Errorf("%s: %s at %s", said, what, where)
+	lines(t, "none.txt", func(said, _ string) {
+		for _, reads := range []func(string) (string, string, bool){Unreached, FailedBy} {
+			if what, where, ok := reads(said); ok {
+				t.Errorf("%s: %s at %s", said, what, where)
+			}
 		}
 		for kind, phrase := range meant {
 			if phrase.In(said) {
 				t.Errorf("%s: %s", said, kind)
 			}
 		}
-	}
+	})
 }

@@ -98,36 +98,60 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
-// A place is whom a line speaks of, and not who asked.
-func TestPlaceIsAsked(t *testing.T) {
-	for line, want := range map[string]string{
-		"(gw_backend.c.274) establishing connection failed: socket: tcp:10.43.135.3:8000: Connection refused":                      "10.43.135.3:8000",
-		"(70007)The timeout specified has expired: [client 10.42.0.1:45340] AH00878: read response failed from 10.43.108.135:8009": "10.43.108.135:8009",
-		"connect() failed, client: 10.42.0.1, upstream: \"http://10.43.60.105:80/\"":                                               "10.43.60.105:80",
-		"redis client db:6379 gave up": "db:6379",
-		`[ERR] Error trying to connect to route (attempt 1): lookup for host "nats-1.nats": lookup nats-1.nats on 10.43.0.10:53: server misbehaving`: "nats-1.nats",
+// What a line says of one thing is read from it, and nothing from lines that are alike.
+func TestReads(t *testing.T) {
+	for name, c := range map[string]struct {
+		reads func(string) string
+		want  map[string]string
+	}{
+		"a place is whom a line speaks of, and not who asked": {Place, map[string]string{
+			"(gw_backend.c.274) establishing connection failed: socket: tcp:10.43.135.3:8000: Connection refused":                      "10.43.135.3:8000",
+			"(70007)The timeout specified has expired: [client 10.42.0.1:45340] AH00878: read response failed from 10.43.108.135:8009": "10.43.108.135:8009",
+			"connect() failed, client: 10.42.0.1, upstream: \"http://10.43.60.105:80/\"":                                               "10.43.60.105:80",
+			"redis client db:6379 gave up": "db:6379",
+			`[ERR] Error trying to connect to route (attempt 1): lookup for host "nats-1.nats": lookup nats-1.nats on 10.43.0.10:53: server misbehaving`: "nats-1.nats",
+		}},
+		"the socket": {Socket, map[string]string{
+			"Error: listen EADDRINUSE: address already in use /run/app/app.sock":   "/run/app/app.sock",
+			"listen unix /run/app.sock: bind: address already in use":              "/run/app.sock",
+			"bind() to unix:/run/app/app.sock failed (98: Address already in use)": "/run/app/app.sock",
+			"connect() failed, upstream: \"http://unix:/run/app/app.sock:/\"":      "/run/app/app.sock",
+			"dial unix:///run/app/app.sock.":                                       "/run/app/app.sock",
+			"java.net.BindException: Address already in use: /0.0.0.0:8080":        "",
+			"Error: listen EADDRINUSE: address already in use :::8080":             "",
+			"listen tcp :80: bind: address already in use":                         "",
+			"address already in use /localhost:8080":                               "",
+			"FATAL: see /var/log/app/error.log: [Errno 98] Address already in use": "",
+		}},
+		"the capability that is lacked": {LackedCapability, map[string]string{
+			"Fatal error : adjtimex(0x8001) failed : Operation not permitted":            "SYS_TIME",
+			"settimeofday: Operation not permitted":                                      "SYS_TIME",
+			"clock_settime(): (1: Operation not permitted)":                              "SYS_TIME",
+			"CAP_SYS_TIME not present":                                                   "SYS_TIME",
+			"process is missing required capability NET_ADMIN":                           "NET_ADMIN",
+			"RTNETLINK answers: Operation not permitted":                                 "NET_ADMIN",
+			"ERROR: Cannot ioctl TUNSETIFF tun: Operation not permitted (errno=1)":       "NET_ADMIN",
+			"sethostname: operation not permitted":                                       "SYS_ADMIN",
+			"iopl: Operation not permitted":                                              "SYS_RAWIO",
+			"mlockall(): Operation not permitted [1]":                                    "IPC_LOCK",
+			"mlockall(): Cannot allocate memory":                                         "",
+			"running with CAP_NET_ADMIN":                                                 "",
+			"open /data/x: operation not permitted":                                      "",
+			"adjtimex took 3 s":                                                          "",
+			"Operation not permitted, ignoring: settimeofday will be tried again in 5 s": "",
+		}},
+		"the capability that is needed": {NeededCapability, map[string]string{
+			"dnsmasq[1]: failed to change group-id to nogroup: Operation not permitted": "SETGID",
+			"nginx: [emerg] bind() to 0.0.0.0:80 failed (13: Permission denied)":        "NET_BIND_SERVICE",
+			"setuid: Operation not permitted":                                           "SETUID",
+			"chown: /data: Operation not permitted":                                     "CHOWN",
+			"mkdir: /data/pg: Permission denied":                                        "",
+		}},
 	} {
-		if got := Place(line); got != want {
-			t.Errorf("%s: %q", line, got)
-		}
-	}
-}
-
-func TestSocket(t *testing.T) {
-	for line, want := range map[string]string{
-		"Error: listen EADDRINUSE: address already in use /run/app/app.sock":   "/run/app/app.sock",
-		"listen unix /run/app.sock: bind: address already in use":              "/run/app.sock",
-		"bind() to unix:/run/app/app.sock failed (98: Address already in use)": "/run/app/app.sock",
-		"connect() failed, upstream: \"http://unix:/run/app/app.sock:/\"":      "/run/app/app.sock",
-		"dial unix:///run/app/app.sock.":                                       "/run/app/app.sock",
-		"java.net.BindException: Address already in use: /0.0.0.0:8080":        "",
-		"Error: listen EADDRINUSE: address already in use :::8080":             "",
-		"listen tcp :80: bind: address already in use":                         "",
-		"address already in use /localhost:8080":                               "",
-		"FATAL: see /var/log/app/error.log: [Errno 98] Address already in use": "",
-	} {
-		if got := Socket(line); got != want {
-			t.Errorf("%q: %q, want %q", line, got, want)
+		for line, want := range c.want {
+			if got := c.reads(line); got != want {
+				t.Errorf("%s: %q: %q, want %q", name, line, got, want)
+			}
 		}
 	}
 }
@@ -141,44 +165,6 @@ func TestMountFailed(t *testing.T) {
 	} {
 		if at, why := MountFailed(message); [2]string{at, why} != want {
 			t.Errorf("%q: %q, %q, want %q", message, at, why, want)
-		}
-	}
-}
-
-func TestLackedCapability(t *testing.T) {
-	for line, want := range map[string]string{
-		"Fatal error : adjtimex(0x8001) failed : Operation not permitted":            "SYS_TIME",
-		"settimeofday: Operation not permitted":                                      "SYS_TIME",
-		"clock_settime(): (1: Operation not permitted)":                              "SYS_TIME",
-		"CAP_SYS_TIME not present":                                                   "SYS_TIME",
-		"process is missing required capability NET_ADMIN":                           "NET_ADMIN",
-		"RTNETLINK answers: Operation not permitted":                                 "NET_ADMIN",
-		"ERROR: Cannot ioctl TUNSETIFF tun: Operation not permitted (errno=1)":       "NET_ADMIN",
-		"sethostname: operation not permitted":                                       "SYS_ADMIN",
-		"iopl: Operation not permitted":                                              "SYS_RAWIO",
-		"mlockall(): Operation not permitted [1]":                                    "IPC_LOCK",
-		"mlockall(): Cannot allocate memory":                                         "",
-		"running with CAP_NET_ADMIN":                                                 "",
-		"open /data/x: operation not permitted":                                      "",
-		"adjtimex took 3 s":                                                          "",
-		"Operation not permitted, ignoring: settimeofday will be tried again in 5 s": "",
-	} {
-		if got := LackedCapability(line); got != want {
-			t.Errorf("%q: %q, want %q", line, got, want)
-		}
-	}
-}
-
-func TestNeededCapability(t *testing.T) {
-	for line, want := range map[string]string{
-		"dnsmasq[1]: failed to change group-id to nogroup: Operation not permitted": "SETGID",
-		"nginx: [emerg] bind() to 0.0.0.0:80 failed (13: Permission denied)":        "NET_BIND_SERVICE",
-		"setuid: Operation not permitted":                                           "SETUID",
-		"chown: /data: Operation not permitted":                                     "CHOWN",
-		"mkdir: /data/pg: Permission denied":                                        "",
-	} {
-		if got := NeededCapability(line); got != want {
-			t.Errorf("%q: %q, want %q", line, got, want)
 		}
 	}
 }
