@@ -65,13 +65,11 @@ var (
 
 // logOf is the end of the log of a running container, oldest line first.
 type logOf struct {
-	container string
-	story     *logline.Story
-	at        []time.Time // when each line was written; nil if unknown
-	seen      *fact.Fact  // the fact that holds the log; nil if it comes from the API
-	whole     []string    // all lines; the story may omit some
-	wholeAt   []time.Time // when each of them was written; nil if unknown
-	ready     time.Time   // when its pod became Ready; zero if unknown
+	Log
+	story *logline.Story // which may omit some lines
+	at    []time.Time    // when each line of it was written; nil if unknown
+	seen  *fact.Fact     // the fact that holds the log; nil if it comes from the API
+	ready time.Time      // when its pod became Ready; zero if unknown
 }
 
 // ofRights are the steps of entries about a program's own rights and credentials.
@@ -133,8 +131,8 @@ func (g complainedNow) harmless() bool {
 // error that names no other program may concern single requests. Indented lines belong to the line above.
 func (g complainedNow) isShare() bool {
 	n := 0
-	for i, line := range g.log.whole {
-		if line == "" || line[0] == ' ' || line[0] == '\t' || i < len(g.log.wholeAt) && g.log.wholeAt[i].Before(g.From) {
+	for i, line := range g.log.Lines {
+		if line == "" || line[0] == ' ' || line[0] == '\t' || i < len(g.log.At) && g.log.At[i].Before(g.From) {
 			continue
 		}
 		n++
@@ -238,7 +236,7 @@ func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
 		})
 		for _, c := range all[:min(len(all), mostNoted)] {
 			what := whether(c.Severity == logline.Warning, "a warning", "an error")
-			note := answer.Note{Cause: answer.AppUnhealthy, Text: fmt.Sprintf("container %s logged %s (%s): %s", l.container, what, c.howOften(h.Now), quoteAs(answer.RoleNoted, c.text, kept))}
+			note := answer.Note{Cause: answer.AppUnhealthy, Text: fmt.Sprintf("container %s logged %s (%s): %s", l.Container, what, c.howOften(h.Now), quoteAs(answer.RoleNoted, c.text, kept))}
 			v := &a.Verdicts[0]
 			v.Contributing = append(v.Contributing, note)
 			if i := v.Step(answer.StepReadLog); i >= 0 {
@@ -266,8 +264,8 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	if said == "" || g.another && !blames(said) {
 		said = g.text
 	}
-	c := answer.Complaint{Container: l.container, Text: said, Another: g.another}
-	f := finding{cause: answer.AppUnhealthy, rule: logComplains, weight: fair, container: l.container}
+	c := answer.Complaint{Container: l.Container, Text: said, Another: g.another}
+	f := finding{cause: answer.AppUnhealthy, rule: logComplains, weight: fair, container: l.Container}
 	switch m, known := h.Knowledge.Meaning(said); {
 	case known && m.ID == rbacDenied:
 		f.cause = answer.SecurityRefused
@@ -282,13 +280,13 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 		n, _ := dependency(l.story.Text(g.Last))
 		n.place = cmp.Or(n.place, g.place)
 		f.fixes = n.fixes(h)
-		h.meant(&f, l.container, said)
+		h.meant(&f, l.Container, said)
 	} else {
 		f.fixes = c.Fixes
 	}
-	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but its log repeats an error (%s): %s.", l.container, g.howOften(h.Now), quoteAs(answer.RoleLog, said, quoted))
+	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but its log repeats an error (%s): %s.", l.Container, g.howOften(h.Now), quoteAs(answer.RoleLog, said, quoted))
 	if g.Count == 1 {
-		f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but the last line of its log, %s ago, is an error: %s.", l.container, prose.Span(max(h.Now.Sub(g.Until), 0)), quoteAs(answer.RoleLog, said, quoted))
+		f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but the last line of its log, %s ago, is an error: %s.", l.Container, prose.Span(max(h.Now.Sub(g.Until), 0)), quoteAs(answer.RoleLog, said, quoted))
 	}
 	if c.Means != "" {
 		f.because = append(f.because, c.Means)
@@ -310,10 +308,10 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 		f.chain = []answer.Link{{At: g.Until, Kind: "Log", Text: prose.Brief(said, kept)}}
 	}
 	f.fix(h.readLog(g))
-	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.container, Count: g.Count, First: g.From, Last: h.Now}
-	t.Text = fmt.Sprintf("the pod is Ready, but container %s logs errors", l.container)
+	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.Container, Count: g.Count, First: g.From, Last: h.Now}
+	t.Text = fmt.Sprintf("the pod is Ready, but container %s logs errors", l.Container)
 	t.explain = func() answer.Verdict {
-		v := f.verdict(l.container, nil)
+		v := f.verdict(l.Container, nil)
 		h.decide(&v)
 		v.Repeats = repeats
 		return v
@@ -327,7 +325,7 @@ func (h *inquiry) readLog(g complainedNow) answer.Fix {
 	if !g.Until.IsZero() {
 		minutes += int(max(h.Now.Sub(g.Until), 0)/(10*time.Minute)) * 10
 	}
-	return h.inspect("read what it logs", h.kubectl("logs %s -c %s --since=%dm", h.Pod.Name, g.log.container, minutes))
+	return h.inspect("read what it logs", h.kubectl("logs %s -c %s --since=%dm", h.Pod.Name, g.log.Container, minutes))
 }
 
 // readySince returns when the pod became Ready by its object; zero if it is not Ready or unknown.
@@ -355,7 +353,7 @@ func (g complainedNow) howOften(now time.Time) string {
 }
 
 func (g complainedNow) repeat(said string) answer.Repeat {
-	return answer.Repeat{Container: g.log.container, Text: prose.Brief(said, quoted), Count: g.Count, First: g.From, Last: g.Until}
+	return answer.Repeat{Container: g.log.Container, Text: prose.Brief(said, quoted), Count: g.Count, First: g.From, Last: g.Until}
 }
 
 // unanswered returns the trouble of a container with several unanswered connections to one address.
@@ -395,9 +393,9 @@ func (h *inquiry) failsAtWork(container string) (trouble, bool) {
 		}
 		if f, _ := run.Said(time.Time{}); f != nil && h.Now.Sub(f.Seen) <= lookedLately {
 			look := fact.Of[fact.Looked](f)
-			l := logOf{container: name, story: h.read(look.Said), seen: f, whole: look.Said}
+			l := logOf{Log: Log{Container: name, Lines: look.Said}, story: h.read(look.Said), seen: f}
 			if len(look.SaidAt) == len(look.Said) {
-				l.at, l.wholeAt = look.SaidAt, look.SaidAt
+				l.at, l.At = look.SaidAt, look.SaidAt
 			}
 			if t, ok := h.degraded(l); ok {
 				return t, true
@@ -446,7 +444,7 @@ func inquiryOf(a *answer.Answer, pod *v1.Pod) *inquiry {
 }
 
 func (h *inquiry) logOf(log Log) logOf {
-	l := logOf{container: log.Container, whole: log.Lines, wholeAt: log.At, ready: h.readySince()}
+	l := logOf{Log: log, ready: h.readySince()}
 	l.story, l.at = words.ReadLong(log.Lines, log.At)
 	return l
 }

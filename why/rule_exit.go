@@ -33,7 +33,8 @@ func crashSignal(e ending) *finding {
 	if n == sigabrt && e.said(knowledge.NoSpace.In) != "" {
 		return nil // it ended itself for want of room
 	}
-	f := e.finds(answer.AppCrashSignal, certain).fix(e.h.logsFix(e.run)).says("The main process of container %s crashed%s: it died of %s%s.", e.run.Container, e.after(), signalName(n), crashMeaning(n))
+	f := e.finds(answer.AppCrashSignal, certain).fix(e.h.logsFix(e.run)).
+		says("The main process of container %s crashed%s: it died of %s%s.", e.run.Container, e.after(), signalName(n), crashMeaning(n))
 	if n == sigsys {
 		e.forbiddenCall(f)
 	}

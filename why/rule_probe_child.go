@@ -79,7 +79,8 @@ func probeDiedAnswering(p *probing) *finding {
 		exit.Vanished || p.run.Exit.When().Sub(last.Seen).Abs() > time.Second {
 		return nil
 	}
-	f := p.finds(answer.AppExitError, fair).fix(p.h.logsFix(p.run)).says("The main process of container %s ended by itself with exit code %d while it was to answer %s, which broke off.", p.run.Container, exit.ExitCode, p.what())
+	f := p.finds(answer.AppExitError, fair).fix(p.h.logsFix(p.run)).
+		says("The main process of container %s ended by itself with exit code %d while it was to answer %s, which broke off.", p.run.Container, exit.ExitCode, p.what())
 	if said := newEnding(p.h, p.run).lastWord(); said != "" {
 		f.because = []string{"Its last message: " + answer.RoleEnd.Mark(prose.Brief(said, kept)) + "."}
 	}

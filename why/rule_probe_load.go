@@ -201,7 +201,8 @@ func probeTakesNoMore(p *probing) *finding {
 		if !full(l) {
 			continue
 		}
-		f := p.finds(answer.AppOverloaded, strong, at).fix(p.limitFixes(p.run.Container)...).says("Container %s takes no more connections: %s, so %s fails.", p.run.Container, fullWords(l), p.what())
+		f := p.finds(answer.AppOverloaded, strong, at).fix(p.limitFixes(p.run.Container)...).
+			says("Container %s takes no more connections: %s, so %s fails.", p.run.Container, fullWords(l), p.what())
 		if len(look.From) > 0 {
 			f.because = []string{fmt.Sprintf("Its connections are from %s.", prose.Brief(strings.Join(look.From, ", "), kept))}
 		}

@@ -155,7 +155,8 @@ func probeProgramGivenUp(p *probing) *finding {
 	if _, _, used := p.used(); i < 0 || !ok || said == nil || p.atWork(look) || used.busy() || used.starved() || len(p.here(look)) > 0 {
 		return nil
 	}
-	f := p.finds(answer.ChildProcessEnded, strong, said, seen).says("The supervisor in container %s lives, and has given its program %s up: so nothing listens on port %d, and %s is refused.", p.run.Container, knowledge.GaveUp.Slots(lines[i])["program"], p.port(), p.what())
+	f := p.finds(answer.ChildProcessEnded, strong, said, seen).
+		says("The supervisor in container %s lives, and has given its program %s up: so nothing listens on port %d, and %s is refused.", p.run.Container, knowledge.GaveUp.Slots(lines[i])["program"], p.port(), p.what())
 	if why := p.h.read(lines[:i]).Trouble(false); why != "" {
 		f.because = []string{itsLog(why)}
 	}
@@ -173,7 +174,8 @@ func probeProgramDown(p *probing) *finding {
 		return nil
 	}
 	name := knowledge.ProgramDown.Slots(lines[down])["program"]
-	f := p.finds(answer.ChildProcessEnded, strong).fix(p.h.logsFix(p.run)).says("Program %s of container %s does not run, says its supervisor, which the command of the %s probe asks (%s).", name, p.run.Container, kindWord(p.kind), quote(strings.Join(strings.Fields(lines[down]), " "), kept))
+	f := p.finds(answer.ChildProcessEnded, strong).fix(p.h.logsFix(p.run)).
+		says("Program %s of container %s does not run, says its supervisor, which the command of the %s probe asks (%s).", name, p.run.Container, kindWord(p.kind), quote(strings.Join(strings.Fields(lines[down]), " "), kept))
 	all := len(lines) > 1 // it asks for every program
 	said, lines := p.log()
 	if said == nil {
