@@ -276,6 +276,26 @@ func colon(text string) string {
 	return whether(text == "", "", ": "+strings.TrimSuffix(prose.Brief(text, kept), "."))
 }
 
+// newImage says which image the container had and got, where that is what changed last in the pod's spec.
+func (e ending) newImage() string {
+	var images []string
+	for _, b := range every[fact.SpecSeen](e.h.Facts) {
+		if b.Object == nil {
+			continue
+		}
+		for _, c := range b.Object.Spec.Containers {
+			if c.Name == e.run.Container {
+				images = append(images, c.Image)
+			}
+		}
+	}
+	n := len(images)
+	if n < 2 || images[n-1] == images[n-2] {
+		return ""
+	}
+	return fmt.Sprintf(": its image was %s and is now %s", images[n-2], images[n-1])
+}
+
 func (e ending) podKill(kill fact.Kill) finding {
 	f := finding{certainty: answer.Recorded, weight: certain, chain: append(append(e.h.firstLinks(e.run.Kill), e.chain()...), link(e.run.Kill))}
 	switch kill.Reason {
@@ -288,7 +308,7 @@ func (e ending) podKill(kill fact.Kill) finding {
 		return d
 	case fact.KillSpec, fact.KillResize:
 		f.cause = answer.SpecChanged
-		f.text = fmt.Sprintf("The pod's own spec was changed%s, and that restarts container %s.", inBrackets("", e.h.ChangedBy()), e.run.Container)
+		f.text = fmt.Sprintf("The pod's own spec was changed%s, and that restarts container %s%s.", inBrackets("", e.h.ChangedBy()), e.run.Container, e.newImage())
 		f.fixes = []answer.Fix{e.h.seeSpec()}
 	case fact.KillPreempted:
 		f.cause, f.text = answer.Preempted, "The pod had to go for a pod of higher priority."

@@ -277,6 +277,12 @@ func (h *inquiry) running(container string) iter.Seq[*history.Run] {
 	}
 }
 
+// ready reports whether the pod is Ready by its newest status.
+func (h *inquiry) ready() bool {
+	status, known := h.Status(h.Policy)
+	return known && readyNow(status)
+}
+
 func readyNow(status v1.PodStatus) bool {
 	c := conditionOf(status.Conditions, v1.PodReady)
 	return c != nil && c.Status == v1.ConditionTrue

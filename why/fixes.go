@@ -139,7 +139,7 @@ func (h *inquiry) nodeFix() answer.Fix {
 	case h.FromAPI && node == "":
 		return h.inspect("see how the nodes are", "kubectl get nodes")
 	case h.Beside == "" && !h.FromAPI || node == "":
-		return h.inspect("see how the node is", "whylet status")
+		return kubectl.OnNode("see how the node is", "whylet status")
 	default:
 		return h.inspect("check node "+node, kubectl.Command("", "describe node %s", node))
 	}
@@ -197,7 +197,7 @@ func (p *probing) saysOfHost() bool {
 // asks, as readinessProbe.httpGet.port.
 func (p *probing) field(name string) string {
 	at := kindWord(p.kind) + "Probe."
-	if as := askedBy(p.spec).as; as != "" && name != "timeoutSeconds" {
+	if as := askedBy(p.spec).as; as != "" && name != "timeoutSeconds" && name != "failureThreshold" {
 		at += as + "."
 	}
 	return at + name

@@ -120,6 +120,10 @@ func (h *inquiry) openBelow(p *probing, ready time.Time) answer.Verdict {
 		return undecided(p.run.Container, what, p.chain(), nil, "", h.describeFix())
 	}
 	f := finding{cause: answer.None, rule: "no-symptom", weight: fair, chain: p.chain(), text: what, because: []string{"Some attempts must have succeeded in between: the failures go back further than it takes to count as failed."}}
+	f.fixes = []answer.Fix{p.h.logsFix(p.run), p.h.specFix(fmt.Sprintf("if those answers are right, and it is to take no traffic meanwhile: lower %s", p.field("failureThreshold")))}
+	if p.kind == fact.Liveness {
+		f.fixes = f.fixes[:1]
+	}
 	return f.verdict(p.run.Container, nil)
 }
 

@@ -215,7 +215,7 @@ func (h *inquiry) givenFiles(f *finding, c *v1.Container, said string) (all []st
 func (h *inquiry) filled(container, file string, mount v1.VolumeMount, volume *v1.Volume) string {
 	switch {
 	case volume == nil:
-		return fmt.Sprintf("No volume is mounted at %s: it would be of the image.", file)
+		return fmt.Sprintf("No volume is mounted at %s: the image has to bring it, or the program to write it.", file)
 	case volume.EmptyDir != nil:
 		text := fmt.Sprintf("%s is in volume %s, an emptyDir: it has nothing at first but what containers of this pod write there", file, volume.Name)
 		for _, i := range h.Object.Spec.InitContainers {

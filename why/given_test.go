@@ -65,7 +65,7 @@ func TestGiven(t *testing.T) {
 		"an option of who knows what": {runs("sh", "-c", "exec memcached -m 64"), "can't run as root without the -u switch", "", ""},
 		"a user":                      {user(1000660000), "initdb: error: could not look up effective user ID 1000660000: user does not exist", "The pod has it run with runAsUser 1000660000, fsGroup 1000660000.", ""},
 		"no word of a user":           {user(1000660000), "ERROR: no such table", "", ""},
-		"a file of no volume":         {jars, "ERROR: /opt/agent.jar: No such file or directory", "No volume is mounted at /opt/agent.jar: it would be of the image.", "--image=app:1 --command -- ls -la /opt"},
+		"a file of no volume":         {jars, "ERROR: /opt/agent.jar: No such file or directory", "No volume is mounted at /opt/agent.jar: the image has to bring it, or the program to write it.", "--image=app:1 --command -- ls -la /opt"},
 		"a file that another makes": {
 			jars, "ERROR: Error opening zip file or JAR manifest missing : /otel/agent.jar: No such file or directory",
 			"/otel/agent.jar is in volume jars, an emptyDir: it has nothing at first but what containers of this pod write there.", "",

@@ -112,7 +112,11 @@ func describe(b fact.Body) (string, map[string]any) {
 func describePlain(b fact.Body) (string, map[string]any) {
 	switch b := b.(type) {
 	case fact.SpecSeen:
-		return "the pod's spec was seen" + inBrackets("", b.By), values("by", b.By, "source", b.Source)
+		said := "the pod's spec was seen"
+		if len(b.Changed) > 0 {
+			said = "the pod's spec was changed at " + prose.Some(b.Changed)
+		}
+		return said + inBrackets("", b.By), values("by", b.By, "source", b.Source)
 	case fact.ConfigChanged:
 		return fmt.Sprintf("%s %s was changed", b.Object, b.Name) + inBrackets("", b.By), values("object", b.Object, "name", b.Name, "by", b.By, "keys", b.Keys)
 	case fact.Said:

@@ -98,7 +98,7 @@ func (h *inquiry) raisingFile(f *finding, container string, at logline.Spot) {
 		return
 	}
 	if kind, name, key := mounts.Key(file, mount, volume); kind != "" {
-		f.first(kubectl.Edit(fmt.Sprintf("if %s, where that was raised, is at fault, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name))
+		f.first(kubectl.Edit(fmt.Sprintf("if %s, where that was raised, is wrong, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name))
 	}
 }
 
@@ -144,7 +144,7 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 	if mode := defaultMode(volume); mode != nil && *mode&0o004 == 0 && knowledge.NotOpened.In(said) {
 		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; 0444, or 0440 with the pod's fsGroup", file, volume.Name, *mode)).As(answer.StepAllowUser, nil)}
 	}
-	return []answer.Fix{kubectl.Edit(fmt.Sprintf("if %s, which its words name, is at fault, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name)}
+	return []answer.Fix{kubectl.Edit(fmt.Sprintf("if %s, which its words name, is wrong, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name)}
 }
 
 // overPrograms fits folders in which images have configuration of their own.
@@ -183,7 +183,7 @@ func (h *inquiry) namedSetting(f *finding, container, said string) {
 		if len(named) == 0 || len(named) > mostSettings {
 			continue
 		}
-		text := fmt.Sprintf("if that value is at fault, correct it: container %s has it from %s", c.Name, prose.Some(withValues(named)))
+		text := fmt.Sprintf("if that value is wrong, correct it: container %s has it from %s", c.Name, prose.Some(withValues(named)))
 		if others := settingsCalled(c, said, named); len(others) > 0 {
 			text += ", and " + prose.Some(withValues(others)) + " is what its words speak of, too"
 		}

@@ -61,7 +61,7 @@ func TestNamedSetting(t *testing.T) {
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, StatusKnown: true, LastLines: []string{test.said}})
 			var found string
 			for _, f := range s.ask().Verdicts[0].Fixes {
-				if strings.Contains(f.Text, "if that value is at fault") {
+				if strings.Contains(f.Text, "if that value is wrong") {
 					found = f.Text
 				}
 			}

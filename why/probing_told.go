@@ -23,7 +23,7 @@ func (p *probing) what() string {
 	if ev == nil {
 		return fmt.Sprintf("the %s probe of container %s", kindWord(p.kind), p.run.Container)
 	}
-	target := prose.Brief(cmp.Or(ev.Target, string(ev.Handler)), 80)
+	target := prose.Brief(cmp.Or(ev.Target, p.targetOfSpec(), string(ev.Handler)), 80)
 	if ev.Redirected != "" {
 		target += ", redirected to " + prose.Brief(ev.Redirected, 60)
 	}
@@ -31,6 +31,20 @@ func (p *probing) what() string {
 		target = "`" + target + "`"
 	}
 	return fmt.Sprintf("the %s probe of container %s (%s)", kindWord(p.kind), p.run.Container, target)
+}
+
+// targetOfSpec is where the probe goes by its spec, for attempts whose words do not say it; empty where only its handler
+// is known.
+func (p *probing) targetOfSpec() string {
+	port := p.portOfSpec()
+	if port == 0 {
+		return ""
+	}
+	path := ""
+	if p.spec.HTTPGet != nil {
+		path = cmp.Or(p.spec.HTTPGet.Path, "/")
+	}
+	return fmt.Sprintf("%s :%d%s", askedBy(p.spec).as, port, path)
 }
 
 func kindWord(k fact.ProbeKind) string { return strings.ToLower(string(k)) }
@@ -52,7 +66,7 @@ func (p *probing) chain(more ...*fact.Fact) []answer.Link {
 			last := link(p.failed[n-1])
 			switch {
 			case n < 3:
-			case p.h.FromAPI && p.run.Kill == nil && p.h.Object != nil && readyNow(p.h.Object.Status): // its events are counted, whatever came between
+			case p.h.FromAPI && p.run.Kill == nil && p.h.ready(): // its events are counted, whatever came between
 				last.Text += fmt.Sprintf(" (%d times)", n)
 			default:
 				last.Text += fmt.Sprintf(" (attempt %d in a row)", n)

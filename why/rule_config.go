@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -235,5 +236,5 @@ func (h *inquiry) seeSpec() answer.Fix {
 	if h.FromAPI || h.Beside != "" {
 		return h.inspect("see what it has now, and who changed it when", h.kubectl("get pod %s -o yaml --show-managed-fields", h.Pod.Name))
 	}
-	return h.inspect("see what changed", string(shell.Linef("whylet journal list %s --kind SpecSeen -o json", h.Pod.Name)))
+	return kubectl.OnNode("see what it was before", shell.Linef("whylet journal list %s --kind SpecSeen -o json", h.Pod.Name))
 }

@@ -97,6 +97,9 @@ func senderSeen(e ending) *finding {
 		return f.fix(e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h"))
 	}
 	f.text = fmt.Sprintf("%s sent %s to the main process of container %s%s; it ended %s. The node did not order it.", prose.Upper(senderWords(b)), signalName(b.Signal), e.run.Container, e.after(), how)
+	if b.SenderPod != nil && b.SenderPod.UID == e.h.Pod.UID {
+		return f.fix(e.h.specFix(fmt.Sprintf("look for a command that does so in the scripts, hooks and probes of container %s, and correct it; none may be there, for kubectl exec leaves no trace in the spec", b.SenderContainer)))
+	}
 	return f.fix(kubectl.OnNode("see what that process is, if it still runs", shell.Linef("ps -o pid,ppid,user,lstart,args -p %d", b.SenderPID)))
 }
 

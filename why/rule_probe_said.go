@@ -285,11 +285,11 @@ func probeBrokeOff(p *probing) *finding {
 		f.weight = fair
 	}
 	if !p.worked() {
-		step := "if the container speaks another protocol there, probe with tcpSocket, or at the port that speaks the probe's"
+		step := p.h.specFix("if the container speaks another protocol there, probe with tcpSocket, or at the port that speaks the probe's")
 		if words.CutShort(p.last.Message) {
-			step = "correct the application: its answer there is not complete (shorter than its Content-Length, for example)"
+			step = answer.Fix{Text: "correct the application: its answer there is not complete (shorter than its Content-Length, for example)", Risk: answer.Restarts}
 		}
-		f.first(p.h.specFix(step))
+		f.first(step)
 	}
 	return f
 }

@@ -133,7 +133,7 @@ func pidWords(sample *fact.Fact) string {
 
 func (h *inquiry) pidFixes(run *history.Run) []answer.Fix {
 	return []answer.Fix{
-		h.specFix("have the application reap its children and bound its threads; the node's pids limit is the same for all pods"),
+		{Text: "have the application reap its children and bound its threads; the node's pids limit is the same for all pods", Risk: answer.Restarts},
 		h.inside("see which processes the container has, and whether they pile up", run.Container, "ps"),
 	}
 }

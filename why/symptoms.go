@@ -241,6 +241,10 @@ func (h *inquiry) explainEnds(ends []*history.Run) answer.Verdict {
 	if note, ok := h.noise(last); ok && v.Cause != answer.CauseUnknown {
 		v.RuledOut = append(v.RuledOut, note)
 	}
+	if now := h.Last(last.Container); v.Cause != answer.CauseUnknown && now != last && now.Started != nil && now.Exit == nil {
+		well := whether(len(now.Marks) > 0 && fact.Of[fact.Marked](now.Marks[len(now.Marks)-1]).Ready, ", and is ready", "")
+		v.SayThen(fmt.Sprintf("It has been running again since %s%s.", now.Started.When().Format(time.TimeOnly), well))
+	}
 	return v
 }
 

@@ -66,7 +66,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "request less"+requested(pod, message)+", or add a node"), kubectl.Inspect("see what each node has left", "kubectl describe nodes | grep -A8 'Allocated resources'")}
 	case says(knowledge.PortTaken):
 		f.Cause, f.Text = answer.NoMatchingNode, hostPorts(pod)+" is taken on the nodes that could take the pod: "+message
-		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "remove hostPort (a Service needs none), or choose another"), kubectl.Inspect("see which pods have which host port", `kubectl get pods -A -o custom-columns='NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort'`)}
+		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "remove hostPort (a Service needs none), or choose another"), kubectl.Inspect("see which pod has it", "kubectl get pods -A -o custom-columns='NS:.metadata.namespace,NAME:.metadata.name,NODE:.spec.nodeName,PORTS:.spec.containers[*].ports[*].hostPort' | grep -v '<none>$'")}
 	case says(knowledge.TopologySpread):
 		unspread(&f, pod, message)
 	case says(knowledge.Cordoned) && !says(knowledge.LabelsDiffer, knowledge.Tainted):

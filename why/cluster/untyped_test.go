@@ -16,7 +16,7 @@ func TestTypedSteps(t *testing.T) {
 		},
 		"in the namespace default": {answer.Fix{Command: "kubectl why pod/db-0"}, answer.Fix{ID: answer.StepExplain, Target: "pod/default/db-0"}},
 		"more than an object":      {answer.Fix{Command: "kubectl why -n shop pod/db-0 --suggest"}, answer.Fix{}},
-		"a ConfigMap":              {answer.Fix{Text: "if it is at fault, correct it", Command: "kubectl -n shop edit configmap conf"}, answer.Fix{Target: "configmap/shop/conf"}},
+		"a ConfigMap":              {answer.Fix{Text: "if it is wrong, correct it", Command: "kubectl -n shop edit configmap conf"}, answer.Fix{Target: "configmap/shop/conf"}},
 		"whose user may not":       {answer.Fix{Text: "let its user read /etc/key"}, answer.Fix{ID: answer.StepAllowUser}},
 		"an address": {
 			answer.Fix{Text: "give container web the address of what it needs (its Service's name) in place of localhost:80, in its configuration or variables; many programs ask there"},
