@@ -230,44 +230,28 @@ func (h *inquiry) missingObject(message string) (kind, name string) {
 	return "configmaps,secrets", ""
 }
 
-// The functions below say why there is no image, in the words of registries and of
-// containerd (docker/resolver, reference/docker).
-
-func imageNever(c notStarted) *finding {
-	if c.reason != "ErrImageNeverPull" {
-		return nil
-	}
-	return c.image(answer.ImagePolicyNever, certain, answer.Recorded, "is not on the node, and imagePullPolicy is Never", loadImage, c.h.specFix("set imagePullPolicy to IfNotPresent"))
-}
-
-func imageNotFound(c notStarted) *finding {
+// imageNotPulled says why there is no image, in the words of registries and of containerd (docker/resolver,
+// reference/docker).
+func imageNotPulled(c notStarted) *finding {
 	switch {
+	case c.reason == "ErrImageNeverPull":
+		return c.image(answer.ImagePolicyNever, certain, "is not on the node, and imagePullPolicy is Never", loadImage, c.h.specFix("set imagePullPolicy to IfNotPresent"))
 	case c.reason == "InvalidImageName":
-		return c.image(answer.ImageNotFound, certain, answer.Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
+		return c.image(answer.ImageNotFound, certain, "is not a valid name of an image", c.h.specFix("correct the image's name"))
 	case c.says(knowledge.NoSuchImage) && !c.says(knowledge.NotThatImage):
-		return c.image(answer.ImageNotFound, strong, answer.Inferred, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
+		return c.image(answer.ImageNotFound, strong, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
+	case c.says(knowledge.NotAuthorized):
+		return c.image(answer.ImageUnauthorized, strong, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
+			c.h.specFix("add an imagePullSecret for the registry"), c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)))
+	case c.says(knowledge.PullsLimited):
+		return c.image(answer.ImageRegistryUnreachable, strong, "cannot be pulled: the rate limit of its registry is exceeded"+colon(prose.Last(c.message, kept)),
+			c.h.specFix("pull with credentials (imagePullSecrets): a registry allows those who log in more; or name a mirror in the image"), loadImage)
+	case c.reason == "RegistryUnavailable" || c.says(knowledge.RegistryAway):
+		away := whether(strings.Contains(c.message, "lookup "), "the name of its registry was not resolved on the node", "its registry does not answer")
+		return c.image(answer.ImageRegistryUnreachable, strong, "cannot be pulled: "+away+colon(prose.Last(c.message, kept)),
+			kubectl.OnNode("ask the registry from the node", shell.Linef("curl -sI https://%s/v2/", registryOf(fact.Of[fact.ImageFailed](c.fact).Image))), loadImage)
 	}
 	return nil
-}
-
-func imageUnauthorized(c notStarted) *finding {
-	if !c.says(knowledge.NotAuthorized) {
-		return nil
-	}
-	return c.image(answer.ImageUnauthorized, strong, answer.Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
-		c.h.specFix("add an imagePullSecret for the registry"), c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)))
-}
-
-func imageUnreachable(c notStarted) *finding {
-	if c.says(knowledge.PullsLimited) {
-		return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: the rate limit of its registry is exceeded"+colon(prose.Last(c.message, kept)),
-			c.h.specFix("pull with credentials (imagePullSecrets): a registry allows those who log in more; or name a mirror in the image"), loadImage)
-	}
-	if c.reason != "RegistryUnavailable" && !c.says(knowledge.RegistryAway) {
-		return nil
-	}
-	away := whether(strings.Contains(c.message, "lookup "), "the name of its registry was not resolved on the node", "its registry does not answer")
-	return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: "+away+colon(prose.Last(c.message, kept)), kubectl.OnNode("ask the registry from the node", shell.Linef("curl -sI https://%s/v2/", registryOf(fact.Of[fact.ImageFailed](c.fact).Image))), loadImage)
 }
 
 var loadImage = answer.Fix{Text: "load the image onto the node by hand, from an archive of it", Risk: answer.Safe}
@@ -282,9 +266,13 @@ func registryOf(image string) string {
 	return "registry-1.docker.io"
 }
 
-func (c notStarted) image(cause answer.Cause, w weight, certainty answer.Certainty, what string, fixes ...answer.Fix) *finding {
+// image says of an image what keeps it away: certain is what kubelet itself decided.
+func (c notStarted) image(cause answer.Cause, w weight, what string, fixes ...answer.Fix) *finding {
 	failed := fact.Of[fact.ImageFailed](c.fact)
-	f := &finding{cause: cause, weight: w, certainty: certainty, chain: c.chain(), fixes: fixes}
+	f := c.finds(cause, w).fix(fixes...)
+	if w == certain {
+		f.certainty = answer.Recorded
+	}
 	f.text = fmt.Sprintf("The image %s of container %s %s.", failed.Image, c.run.Container, what)
 	if failed.OnNode {
 		f.because = []string{"The node has that image, and starts nothing of it because imagePullPolicy Always (which is what a tag latest, or none, stands for) asks the registry each time."}

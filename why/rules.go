@@ -84,7 +84,7 @@ func init() { // the rules ask for others' findings by this list
 	startRules.add("hook-failed", startHook)
 	startRules.add("oom", startOOM)
 	startRules.add("runtime-away", startRuntime)
-	imageRules.add("image-not-pulled", either(imageNever, imageNotFound, imageUnauthorized, imageUnreachable))
+	imageRules.add("image-not-pulled", imageNotPulled)
 	for _, book := range []*rulebook[notStarted]{&startRules, &imageRules} {
 		book.add("disk-full", startDiskFull)
 		book.add("process-limit", startProcessLimit)

@@ -210,17 +210,9 @@ func (h *History) SpecChanged(a, b *Run) bool {
 // HalfSeen says whether another node made attempts of which not all were seen: what other
 // settings would have made of them cannot be told.
 func (h *History) HalfSeen() bool {
-	if h.Beside == "" {
-		return false
-	}
-	seen := false
-	for _, f := range fact.All[fact.Probed](h.Facts) {
-		if fact.Of[fact.Probed](f).By == fact.BySay {
-			return true
-		}
-		seen = true
-	}
-	return !seen
+	all := fact.All[fact.Probed](h.Facts)
+	told := func(f *fact.Fact) bool { return fact.Of[fact.Probed](f).By == fact.BySay }
+	return h.Beside != "" && (len(all) == 0 || slices.ContainsFunc(all, told))
 }
 
 // Ran says whether an agent with a source ran through all of a time.

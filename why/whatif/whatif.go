@@ -172,7 +172,7 @@ func (q *question) probes(run *history.Run) (Restart, bool) {
 	return q.compare(run, before, best, worst)
 }
 
-// end is the last moment of a run about which its attempts say something.
+// end is the last moment of a run about which its attempts say something: when it was ordered to end.
 func (q *question) end(run *history.Run) time.Time {
 	switch {
 	case run.Kill != nil:
@@ -253,10 +253,6 @@ func (q *question) gap(run, next *history.Run, o Outcome) {
 	if run.Exit == nil || !slices.ContainsFunc(run.Marks, isReady) {
 		return
 	}
-	end := run.Exit.When()
-	if run.Kill != nil {
-		end = run.Kill.Seen
-	}
 	ready := q.o.Now
 	for _, m := range next.Marks {
 		if isReady(m) {
@@ -264,7 +260,7 @@ func (q *question) gap(run, next *history.Run, o Outcome) {
 			break
 		}
 	}
-	d := max(ready.Sub(end), 0).Seconds()
+	d := max(ready.Sub(q.end(run)), 0).Seconds()
 	q.result.OutOfService.Was += d
 	if o != Avoided {
 		q.result.OutOfService.AtMost += d
