@@ -46,12 +46,16 @@ func (h *inquiry) evictionFinding() finding {
 		f.first(h.specFix("have " + cmp.Or(most, "the pod") + " use less, or set its request of " + cmp.Or(of, "pods") + " to what it really uses: pods above their requests are evicted first"))
 	}
 	if len(b.Ranking) > 0 {
-		f.notes = []answer.Note{{Cause: f.cause, Text: "the order of eviction was: " + answer.EvictionOrder(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}
+		f.notes = []answer.Note{evictedInOrder(at, b)}
 	}
 	if worst, ok := heaviest(b.Ranking, h.Pod); ok {
 		f.notes = append(f.notes, answer.Note{Cause: f.cause, Text: fmt.Sprintf("pod %s used most: %s", worst.Pod, answer.Amount(b.Signal)(worst.Usage)), Facts: []fact.ID{at.ID}})
 	}
 	return f
+}
+
+func evictedInOrder(at *fact.Fact, b fact.Evict) answer.Note {
+	return answer.Note{Cause: evictedFor(b.Signal), Text: "the order of eviction was: " + answer.EvictionOrder(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}
 }
 
 // used fits what kubelet says of each container that used more than it requests (pkg/kubelet/eviction,
@@ -136,11 +140,9 @@ func putEvictions(a *answer.Answer, pods []fact.Fact, o Options) {
 			continue
 		}
 		n++
-		why := finding{
-			cause: evictedFor(b.Signal), certainty: answer.Recorded, weight: certain, chain: links(f),
-			text:  fmt.Sprintf("%s and evicted pod %s, which was first of %s in the order of eviction.", ranShort(b), f.Pod, prose.Plural(len(b.Ranking), "pod")),
-			notes: []answer.Note{{Cause: evictedFor(b.Signal), Text: "the order of eviction was: " + answer.EvictionOrder(b.Signal, b.Ranking), Facts: []fact.ID{f.ID}}},
-		}
+		why := concluded(evictedFor(b.Signal), certain, f).recorded().
+			says("%s and evicted pod %s, which was first of %s in the order of eviction.", ranShort(b), f.Pod, prose.Plural(len(b.Ranking), "pod"))
+		why.notes = []answer.Note{evictedInOrder(f, b)}
 		if fix, ok := elsewhere(b); ok {
 			why.text += " " + podsHold(b)
 			why.fixes = []answer.Fix{fix}

@@ -246,11 +246,9 @@ func (e ending) hookKill() answer.Verdict {
 		return f.verdict(e.run.Container, nil)
 	}
 	said := strings.TrimRight(hookSaid(fact.Of[fact.HookRan](hook).Error), ":. ")
-	f := finding{
-		cause: answer.HookFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(e.run.Start, hook, e.run.Kill),
-		text:  fmt.Sprintf("The postStart hook of container %s failed, so the node ended it and starts it again: %s.", e.run.Container, cmp.Or(said, "it said nothing")),
-		fixes: []answer.Fix{e.h.specFix(fmt.Sprintf("correct lifecycle.postStart of container %s, or have its main process do that work", e.run.Container)), e.h.logsFix(e.run)},
-	}
+	f := e.finds(answer.HookFailed, certain, e.run.Start, hook, e.run.Kill).recorded().
+		says("The postStart hook of container %s failed, so the node ended it and starts it again: %s.", e.run.Container, cmp.Or(said, "it said nothing")).
+		fix(e.h.specFix(fmt.Sprintf("correct lifecycle.postStart of container %s, or have its main process do that work", e.run.Container)), e.h.logsFix(e.run))
 	if fix, ok := e.h.modeFix(e.run.Container, words.NotExecutable(said)); ok {
 		f.first(fix)
 	}
@@ -259,11 +257,8 @@ func (e ending) hookKill() answer.Verdict {
 
 func (e ending) sandboxKill() answer.Verdict {
 	lost := lastThat(e.h.because(e.run.Kill), func(f *fact.Fact) bool { return f.Body.Kind() == (fact.SandboxLost{}).Kind() })
-	f := finding{
-		cause: answer.SandboxFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(lost, e.run.Kill),
-		text:  fmt.Sprintf("The pod's sandbox ended although nobody asked it to, so all its containers were ended and started in a new one%s.", colon(fact.Of[fact.SandboxLost](lost).Message)),
-		fixes: []answer.Fix{e.h.nodeFix()},
-	}
+	f := e.finds(answer.SandboxFailed, certain, lost, e.run.Kill).recorded().fix(e.h.nodeFix()).
+		says("The pod's sandbox ended although nobody asked it to, so all its containers were ended and started in a new one%s.", colon(fact.Of[fact.SandboxLost](lost).Message))
 	if boot := e.h.RebootBefore(e.run); boot != nil {
 		f.cause, f.certainty, f.rule = answer.NodeRestarted, answer.Inferred, "reboot"
 		f.text = "The machine was restarted; all containers ended with it, and the node started them again."

@@ -408,11 +408,11 @@ func (h *inquiry) cacheAtLimit(run *history.Run) *finding {
 		if b.OOMKills > 0 || b.MemoryFile-b.MemoryShmem < b.MemoryCurrent/2 {
 			return nil
 		}
-		return &finding{
-			cause: answer.MemoryLimit, weight: refuted, rule: "oom", chain: links(s),
-			text: fmt.Sprintf("container %s uses %s of its %s, but %s of that is page cache, which the kernel gives back when memory is short; nothing was OOM-killed",
-				run.Container, prose.Size(b.MemoryCurrent), prose.Size(b.MemoryLimit), prose.Size(b.MemoryFile-b.MemoryShmem)),
-		}
+		f := concluded(answer.MemoryLimit, refuted, s).
+			says("container %s uses %s of its %s, but %s of that is page cache, which the kernel gives back when memory is short; nothing was OOM-killed",
+				run.Container, prose.Size(b.MemoryCurrent), prose.Size(b.MemoryLimit), prose.Size(b.MemoryFile-b.MemoryShmem))
+		f.rule = "oom"
+		return f
 	}
 	return nil
 }

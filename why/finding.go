@@ -61,6 +61,17 @@ func (c notStarted) finds(cause answer.Cause, w weight) *finding {
 	return &finding{cause: cause, weight: w, chain: c.chain()}
 }
 
+// concluded begins a finding that is about no case of the rules.
+func concluded(cause answer.Cause, w weight, seen ...*fact.Fact) *finding {
+	return &finding{cause: cause, weight: w, chain: links(seen...)}
+}
+
+// recorded says that the decision itself is known.
+func (f *finding) recorded() *finding {
+	f.certainty = answer.Recorded
+	return f
+}
+
 func (f *finding) says(format string, args ...any) *finding {
 	f.text = fmt.Sprintf(format, args...)
 	return f

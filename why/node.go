@@ -183,9 +183,8 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
 	putRuntimeAway(&a, node, pods, o)
 	putEvictions(&a, pods, o)
 	if len(a.Symptoms) == 0 {
-		a.Put(answer.Symptom{Kind: answer.Healthy, Count: 1, Text: "the node itself"}, finding{
-			cause: answer.None, rule: "no-outage", weight: fair, text: "The node was never away, as far back as its memory goes.",
-		}.verdict("", nil))
+		f := finding{cause: answer.None, rule: "no-outage", weight: fair, text: "The node was never away, as far back as its memory goes."}
+		a.Put(answer.Symptom{Kind: answer.Healthy, Count: 1, Text: "the node itself"}, f.verdict("", nil))
 	}
 	return a.Redacted()
 }
@@ -200,12 +199,9 @@ func putRuntimeAway(a *answer.Answer, node, pods []fact.Fact, o Options) {
 		}
 		n++
 		took := prose.Span(b.Until.Sub(b.From))
-		a.Put(answer.Symptom{Kind: answer.UnknownNode, Count: 1, First: b.From, Last: b.Until, Text: "its container runtime was away for " + took}, finding{
-			cause: answer.NodeLost, certainty: answer.Recorded, weight: strong, chain: links(f),
-			text: fmt.Sprintf("The container runtime did not answer from %s to %s (%s): %s. %s", prose.Clock(b.From), prose.Clock(b.Until), took,
-				strings.TrimSuffix(prose.Brief(b.Reason, kept), "."), survived(pods, b.From, b.Until)),
-			fixes: []answer.Fix{{Text: "see what the runtime logged before that time", Risk: answer.Inspect}},
-		}.verdict("", nil))
+		a.Put(answer.Symptom{Kind: answer.UnknownNode, Count: 1, First: b.From, Last: b.Until, Text: "its container runtime was away for " + took}, concluded(answer.NodeLost, strong, f).recorded().
+			says("The container runtime did not answer from %s to %s (%s): %s. %s", prose.Clock(b.From), prose.Clock(b.Until), took, strings.TrimSuffix(prose.Brief(b.Reason, kept), "."), survived(pods, b.From, b.Until)).
+			fix(answer.Fix{Text: "see what the runtime logged before that time", Risk: answer.Inspect}).verdict("", nil))
 	}
 }
 

@@ -37,10 +37,9 @@ func (h *inquiry) firstLinks(f *fact.Fact) []answer.Link { return links(h.becaus
 // explainDone says why a container that ended well is not started again.
 func (h *inquiry) explainDone(last *history.Run) answer.Verdict {
 	e := newEnding(h, last)
-	f := finding{
-		cause: answer.RestartPolicy, rule: "done", weight: strong, chain: e.chain(last.Started),
-		text: fmt.Sprintf("Container %s did its work and ended by itself with exit code 0%s; restartPolicy %s does not start it again.", last.Container, e.after(), h.podSpec().RestartPolicy),
-	}
+	f := e.finds(answer.RestartPolicy, strong, last.Started).
+		says("Container %s did its work and ended by itself with exit code 0%s; restartPolicy %s does not start it again.", last.Container, e.after(), h.podSpec().RestartPolicy)
+	f.rule = "done"
 	v := f.verdict(last.Container, nil)
 	if note, ok := h.noise(last); ok {
 		v.RuledOut = append(v.RuledOut, note)
@@ -58,10 +57,9 @@ func (h *inquiry) endOfPod() []trouble {
 		s.First, s.Last = gone.When(), gone.When()
 		return []trouble{{s, func() answer.Verdict {
 			if evict, b, ok := fact.Latest[fact.Evict](h.Facts); ok {
-				return finding{
-					cause: evictedFor(b.Signal), certainty: answer.Inferred, rule: "act-inferred", weight: certain, chain: links(evict, gone),
-					text: "The pod was evicted, and its object was deleted after that; who deleted it is not recorded.",
-				}.verdict("", nil)
+				f := concluded(evictedFor(b.Signal), certain, evict, gone).says("The pod was evicted, and its object was deleted after that; who deleted it is not recorded.")
+				f.rule = "act-inferred"
+				return f.verdict("", nil)
 			}
 			return undecided("", "The pod is gone, and no event says who deleted it, or what was decided before.", nil, nil, "")
 		}}}
@@ -222,7 +220,8 @@ func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 	if failed == nil {
 		return nil
 	}
-	f := &finding{cause: answer.InsufficientResources, weight: certain, certainty: answer.Recorded, chain: links(failed), container: failed.Container}
+	f := concluded(answer.InsufficientResources, certain, failed).recorded()
+	f.container = failed.Container
 	f.fixes = []answer.Fix{{Text: "ask for less, or for what it had", Command: h.kubectl("edit pod %s --subresource=resize", h.Pod.Name), Risk: answer.Limits}}
 	sizes := knowledge.AboveMemory.Slots(pending.Message)
 	if m := knowledge.AboveMemoryOf.Slots(pending.Message); m != nil {

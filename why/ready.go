@@ -269,10 +269,9 @@ func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 		return nil
 	}
 	return []trouble{{s, func() answer.Verdict {
-		f := finding{
-			cause: answer.SiblingNotReady, certainty: answer.Recorded, weight: certain, container: guilty[0], chain: links(condition),
-			text: fmt.Sprintf("The pod is out of service because of container %s; %s fine.", strings.Join(guilty, ", "), areFine(fine)),
-		}
+		f := concluded(answer.SiblingNotReady, certain, condition).recorded().
+			says("The pod is out of service because of container %s; %s fine.", strings.Join(guilty, ", "), areFine(fine))
+		f.container = guilty[0]
 		switch {
 		case moments:
 			f.text = fmt.Sprintf("The pod is in service only for the moments in which container %s runs before it ends again; %s fine.", strings.Join(guilty, ", "), areFine(fine))

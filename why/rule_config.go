@@ -115,7 +115,7 @@ func configThenExit(e ending) *finding {
 		// reads: they are seen by what that run was given.
 		var compared bool
 		if c, ok, compared = givenOther(first.run, e.spec); !compared {
-			return (&finding{cause: answer.ConfigChanged, weight: fair, chain: e.chain(), text: unwatched}).possibly()
+			return e.finds(answer.ConfigChanged, fair).says(unwatched).possibly()
 		}
 	}
 	if !ok || !ranWell || c.at != first.run.Started && c.at.When().Sub(began) > 0 && first.lasted() < proven {
@@ -189,7 +189,7 @@ func configThenNo(p *probing) *finding {
 	}
 	c, ok := p.h.changeBefore(p.from.Add(-settles), p.from)
 	if !ok && p.h.Unwatched[p.run.Container].Files {
-		return (&finding{cause: answer.ConfigChanged, weight: fair, chain: p.chain(), text: unwatched}).possibly()
+		return p.finds(answer.ConfigChanged, fair).says(unwatched).possibly()
 	}
 	if !ok || c.at.When().Sub(good) < proven {
 		return nil

@@ -149,11 +149,12 @@ func notReplaced(h *inquiry) *finding {
 	if _, target := h.disruption(); !settled || target != nil || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.byOther() {
 		return nil
 	}
-	return &finding{
-		cause: answer.ScaledDown, weight: strong, chain: links(request, word, at),
-		text:  fmt.Sprintf("%s %s no longer wanted the pod: it was deleted and not replaced. It was scaled down, or removed itself.", kind, name),
-		fixes: []answer.Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", kubectl.Workload(h.Object)))},
-	}
+	return concluded(answer.ScaledDown, strong, request, word, at).fix(h.inspectScale()).
+		says("%s %s no longer wanted the pod: it was deleted and not replaced. It was scaled down, or removed itself.", kind, name)
+}
+
+func (h *inquiry) inspectScale() answer.Fix {
+	return h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", kubectl.Workload(h.Object)))
 }
 
 // heir is the first pod of the same revision that came right after the deletion.
@@ -242,8 +243,7 @@ var reasons = map[string]string{
 func (h *inquiry) deletedByOther(at *fact.Fact) *finding {
 	request, b := h.Requested()
 	done := whether(b.Verb == "evict", "evicted (as kubectl drain does)", "deleted")
-	f := &finding{cause: answer.Deleted, weight: certain, certainty: answer.Recorded, chain: links(request, at)}
-	f.text = fmt.Sprintf("The pod was %s by %s.", done, requester(b))
+	f := concluded(answer.Deleted, certain, request, at).recorded().says("The pod was %s by %s.", done, requester(b))
 	if b.Asked {
 		f.weight, f.certainty = strong, answer.Inferred
 		f.text = fmt.Sprintf("The pod was %s at the request of %s, which the API server told of right before.", done, requester(b))
@@ -342,8 +342,7 @@ func deploymentScaled(h *inquiry) *finding {
 	}
 	f.cause = answer.ScaledDown
 	f.text = fmt.Sprintf("Deployment %s wanted fewer pods: it scaled ReplicaSet %s down%s to %d, which deleted this one, and no other ReplicaSet of its came instead.", name, set, whether(r.Down.From < 0, "", fmt.Sprintf(" from %d", r.Down.From)), r.Down.To)
-	f.fixes = []answer.Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", kubectl.Workload(h.Object)))}
-	return f
+	return f.fix(h.inspectScale())
 }
 
 // byOwn is how it is known that its controller deleted the pod: by its own word, or by its
@@ -361,11 +360,9 @@ func (h *inquiry) byOwn() *fact.Fact {
 // deletedByOwn: its controller deleted the pod.
 func (h *inquiry) deletedByOwn(by, at *fact.Fact) *finding {
 	kind, name := h.Controller()
-	f := &finding{
-		cause: answer.Deleted, weight: fair, certainty: answer.Recorded, chain: links(by, at),
-		text:  fmt.Sprintf("%s %s, which had made the pod, deleted it, and says so itself.", kind, name),
-		fixes: []answer.Fix{h.inspect("see what it says", h.kubectl("describe %s %s", strings.ToLower(kind), name))},
-	}
+	f := concluded(answer.Deleted, fair, by, at).recorded().
+		says("%s %s, which had made the pod, deleted it, and says so itself.", kind, name).
+		fix(h.inspect("see what it says", h.kubectl("describe %s %s", strings.ToLower(kind), name)))
 	if b, ok := by.Body.(fact.Requested); ok {
 		f.text = fmt.Sprintf("%s %s, which had made the pod, asked the API server to delete it.", kind, name)
 		if b.Asked {

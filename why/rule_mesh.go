@@ -227,12 +227,9 @@ func probeSidecarSaid(p *probing) *finding {
 		return nil
 	}
 	ev := p.last.Evidence
-	return &finding{
-		cause: answer.MeshSidecarAnswered, weight: certain, certainty: answer.Recorded, chain: p.chain(),
-		text: fmt.Sprintf("The answer %d was not the application's: the sidecar %s answered the probe of container %s (%s) itself%s.",
-			ev.Status, mesh.SidecarOf(p.mesh.Mesh), p.run.Container, p.mesh, saying(ev.Output)),
-		fixes: []answer.Fix{p.h.meshCheck()},
-	}
+	return p.finds(answer.MeshSidecarAnswered, certain).recorded().fix(p.h.meshCheck()).
+		says("The answer %d was not the application's: the sidecar %s answered the probe of container %s (%s) itself%s.",
+			ev.Status, mesh.SidecarOf(p.mesh.Mesh), p.run.Container, p.mesh, saying(ev.Output))
 }
 
 // sidecarReport is what the newest attempt's answer says of itself, where it is

@@ -110,7 +110,7 @@ func (h *inquiry) withoutFixes(c *v1.Container, output string) (all []answer.Fix
 // probeImpossible: the attempt itself cannot be made.
 func probeImpossible(p *probing) *finding {
 	ev := p.last.Evidence
-	f := &finding{cause: answer.ProbeCommandFailed, weight: certain, certainty: answer.Inferred, chain: p.chain()}
+	f := p.finds(answer.ProbeCommandFailed, certain)
 	if ev != nil && ev.Handler == fact.Exec {
 		f.text = fmt.Sprintf("The command of the %s probe (%s) cannot be run in container %s: %s.", kindWord(p.kind), prose.Brief(cmp.Or(ev.Target, p.command()), 80), p.run.Container, lastClause(p.last.Message, ev))
 		does := fmt.Sprintf("correct %sProbe.exec.command of container %s, or probe with httpGet, tcpSocket or grpc, which need no program in the image", kindWord(p.kind), p.run.Container)
@@ -128,11 +128,11 @@ func probeImpossible(p *probing) *finding {
 
 // portNotDeclared words that the probe names a port that its container does not declare.
 func (p *probing) portNotDeclared(name string) *finding {
-	return &finding{
-		cause: answer.ProbePortNameUnknown, rule: "probe-command", weight: certain, certainty: answer.Inferred, chain: p.chain(),
-		text:  fmt.Sprintf("The %s probe names port %q, which container %s does not declare, so it has never been asked.", kindWord(p.kind), name, p.run.Container),
-		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("declare the port under that name in the ports of container %s (name: %s), or give %sProbe its number or a name that is declared%s", p.run.Container, name, kindWord(p.kind), inBrackets("", prose.Some(portNames(p.of)))))},
-	}
+	f := p.finds(answer.ProbePortNameUnknown, certain).
+		says("The %s probe names port %q, which container %s does not declare, so it has never been asked.", kindWord(p.kind), name, p.run.Container).
+		fix(p.h.specFix(fmt.Sprintf("declare the port under that name in the ports of container %s (name: %s), or give %sProbe its number or a name that is declared%s", p.run.Container, name, kindWord(p.kind), inBrackets("", prose.Some(portNames(p.of))))))
+	f.rule = "probe-command"
+	return f
 }
 
 // lacks is the program that the probe's command does not find: by a shell's words, or by the runtime's own, which

@@ -31,12 +31,8 @@ func probeAwaits(p *probing) *finding {
 	if how == "" {
 		return nil
 	}
-	f := &finding{
-		cause: answer.DependencyDown, weight: strong, chain: p.chain(at, seen),
-		text:  fmt.Sprintf("Container %s answers nobody, and waits for %s.", p.run.Container, how),
-		then:  []string{fmt.Sprintf("Meanwhile its main process %s, and %s failed: %s.", idleWords(look), p.what(), p.how())},
-		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)),
-	}
+	f := p.finds(answer.DependencyDown, strong, at, seen).says("Container %s answers nobody, and waits for %s.", p.run.Container, how).fix(n.fixes(p.h)...).fix(p.h.logsFix(p.run))
+	f.then = []string{fmt.Sprintf("Meanwhile its main process %s, and %s failed: %s.", idleWords(look), p.what(), p.how())}
 	if p.halfSeen() && n.since.Before(p.from.Add(-p.period()-p.timeout())) && !n.since.IsZero() {
 		return f.possibly() // it may have waited there while it was well
 	}

@@ -42,9 +42,9 @@ func probeWorkersEnd(p *probing) *finding {
 	}
 	b := fact.Of[fact.ProcessEnded](last)
 	how := whether(b.Signal != 0, "of "+signalName(b.Signal), fmt.Sprintf("with exit code %d", b.ExitCode))
-	f := &finding{cause: answer.ChildProcessEnded, weight: strong, fixes: []answer.Fix{p.h.logsFix(p.run)}}
-	f.text = fmt.Sprintf("The main process of container %s listens, and the processes that it starts to answer end each time: %d so far (%s, %s), so nobody answers %s.",
-		p.run.Container, ends, process(b.Command, b.PID), how, p.what())
+	f := p.finds(answer.ChildProcessEnded, strong).fix(p.h.logsFix(p.run)).
+		says("The main process of container %s listens, and the processes that it starts to answer end each time: %d so far (%s, %s), so nobody answers %s.",
+			p.run.Container, ends, process(b.Command, b.PID), how, p.what())
 	p.quoteInto(f)
 	f.chain = append(f.chain, link(last))
 	return f

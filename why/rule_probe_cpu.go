@@ -56,7 +56,7 @@ func probeThrottled(p *probing) *finding {
 		return p.throttledStart(a, b)
 	}
 	periods, stalled := after.Periods-before.Periods, after.ThrottledPeriods-before.ThrottledPeriods
-	f := &finding{cause: answer.CPUThrottled, weight: refuted, chain: links(b)}
+	f := concluded(answer.CPUThrottled, refuted, b)
 	if periods <= 0 {
 		if after.Periods == 0 {
 			f.text = "it has no CPU limit that could have stalled it"

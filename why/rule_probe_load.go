@@ -177,11 +177,10 @@ func probeLimitSaid(p *probing) *finding {
 	if at == nil {
 		return nil
 	}
-	return &finding{
-		cause: answer.AppOverloaded, weight: certain, certainty: answer.Inferred, container: at.Container, chain: p.chain(at),
-		text:  fmt.Sprintf("Container %s takes no more work: it says that a limit of its own is reached (%s), so %s fails.", at.Container, quote(logline.Message(line), kept), p.what()),
-		fixes: p.limitFixes(at.Container),
-	}
+	f := p.finds(answer.AppOverloaded, certain, at).fix(p.limitFixes(at.Container)...).
+		says("Container %s takes no more work: it says that a limit of its own is reached (%s), so %s fails.", at.Container, quote(logline.Message(line), kept), p.what())
+	f.container = at.Container
+	return f
 }
 
 func (p *probing) limitFixes(container string) []answer.Fix {

@@ -127,15 +127,12 @@ func probeNotDeployed(p *probing) *finding {
 	if p.mode != answered || p.last.Evidence.Status != 404 || p.worked() || !p.h.read(lines).Failed() {
 		return nil
 	}
-	f := &finding{
-		cause: answer.AppUnhealthy, weight: strong, chain: p.chain(at),
-		text: fmt.Sprintf("The server of container %s is up, and its application is not: its log tells of a failure, and %s has been answered with 404 ever since: its path need not be wrong.",
-			p.run.Container, p.what()),
-		because: []string{itsLog(p.h.read(lines).Reason())}, advice: p.h.read(lines).Advice(),
-		fixes: []answer.Fix{p.h.logsFix(p.run)},
-	}
-	p.h.namedFile(f, p.run.Container, p.h.read(lines).Reason())
-	p.h.meant(f, p.run.Container, p.h.read(lines).Reason())
+	why := p.h.read(lines).Reason()
+	f := p.finds(answer.AppUnhealthy, strong, at).fix(p.h.logsFix(p.run)).
+		says("The server of container %s is up, and its application is not: its log tells of a failure, and %s has been answered with 404 ever since: its path need not be wrong.", p.run.Container, p.what())
+	f.because, f.advice = []string{itsLog(why)}, p.h.read(lines).Advice()
+	p.h.namedFile(f, p.run.Container, why)
+	p.h.meant(f, p.run.Container, why)
 	return f
 }
 
@@ -227,12 +224,9 @@ func probeDependencySaid(p *probing) *finding {
 	if !ok || n.place == "" || loopback(hostIn(n.place)) || p.h.ownAddress(hostIn(n.place)) {
 		return nil
 	}
-	f := &finding{
-		cause: answer.DependencyDown, weight: strong, chain: p.chain(at),
-		text:  fmt.Sprintf("Container %s fails because %s: %s.", p.run.Container, why, quote(logline.Message(n.said), quoted)),
-		then:  []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
-		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)),
-	}
+	f := p.finds(answer.DependencyDown, strong, at).fix(n.fixes(p.h)...).fix(p.h.logsFix(p.run)).
+		says("Container %s fails because %s: %s.", p.run.Container, why, quote(logline.Message(n.said), quoted))
+	f.then = []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())}
 	p.h.given(f, p.run.Container, n.said)
 	if knowledge.ClusterFails.In(n.said) {
 		p.h.meant(f, p.run.Container, n.said)
@@ -267,12 +261,10 @@ func (p *probing) asksItself(n needed, said, looked *fact.Fact, look fact.Looked
 	if _, who, known := p.servedBy(); known && who.Address != "" && strings.HasSuffix(who.Address, ":"+port) {
 		return nil // it was there
 	}
-	return &finding{
-		cause: answer.DependencyDown, weight: strong, chain: p.chain(said, looked),
-		text:  fmt.Sprintf("Container %s asks port %s of its own pod (%s), in which nothing else runs and nobody listens there: %s.", p.run.Container, port, n.place, quote(logline.Message(n.said), quoted)),
-		then:  []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
-		fixes: []answer.Fix{p.h.elsewhere(p.run.Container, n.place), p.h.logsFix(p.run)},
-	}
+	f := p.finds(answer.DependencyDown, strong, said, looked).fix(p.h.elsewhere(p.run.Container, n.place), p.h.logsFix(p.run)).
+		says("Container %s asks port %s of its own pod (%s), in which nothing else runs and nobody listens there: %s.", p.run.Container, port, n.place, quote(logline.Message(n.said), quoted))
+	f.then = []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())}
+	return f
 }
 
 // probeSiblingElsewhere: a proxy finds nobody at the port of its own pod where the

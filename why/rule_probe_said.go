@@ -20,7 +20,7 @@ import (
 // probeSaidNo: the application itself answers failure.
 func probeSaidNo(p *probing) *finding {
 	ev := p.last.Evidence
-	f := &finding{cause: answer.AppUnhealthy, weight: fair, certainty: answer.Recorded, chain: p.chain()}
+	f := p.finds(answer.AppUnhealthy, fair).recorded()
 	switch {
 	case p.mode == exitCode:
 		f.text = fmt.Sprintf("The command of %s %s%s.", p.what(), commandSaid(ev), saying(ev.Output))

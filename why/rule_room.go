@@ -144,11 +144,9 @@ func probeDiskFull(p *probing) *finding {
 	if ev == nil || !knowledge.NoSpace.In(ev.Output) && !knowledge.NoSpace.In(p.last.Message) {
 		return nil
 	}
-	return &finding{
-		cause: answer.DiskFull, weight: strong, chain: p.chain(),
-		text:  fmt.Sprintf("Container %s says that there is no room to write: %s failed, saying %q.", p.run.Container, p.what(), prose.Midst(words.Told(cmp.Or(ev.Output, p.last.Message)), kept)),
-		fixes: []answer.Fix{p.h.inside("see whether it is one of its own file systems", p.run.Container, "df -h")}, // it may pass on another's words
-	}
+	return p.finds(answer.DiskFull, strong).
+		says("Container %s says that there is no room to write: %s failed, saying %q.", p.run.Container, p.what(), prose.Midst(words.Told(cmp.Or(ev.Output, p.last.Message)), kept)).
+		fix(p.h.inside("see whether it is one of its own file systems", p.run.Container, "df -h")) // it may pass on another's words
 }
 
 // probeProcessLimit: no process could be started any more.

@@ -143,11 +143,9 @@ func permissionSaid(e ending) *finding {
 	if said == "" || less == "" {
 		return e.notGiven()
 	}
-	f := &finding{
-		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, gist(said)),
-		fixes: []answer.Fix{e.h.logsFix(e.run)}, saysUser: e.h.userOf(e.spec) != 0,
-	}
+	f := e.finds(answer.SecurityRefused, strong).fix(e.h.logsFix(e.run)).
+		says("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, gist(said))
+	f.saysUser = e.h.userOf(e.spec) != 0
 	if add := e.h.addFixes(e.spec, said); add != nil {
 		f.fixes = append(add, f.fixes...)
 		return f // whose a file is, is of no matter then
@@ -210,11 +208,11 @@ func (e ending) notItsDatabase() *finding {
 		if volume == nil || volume.PersistentVolumeClaim == nil && volume.HostPath == nil && (volume.EmptyDir == nil || mount.SubPath == "" && path.Dir(file) == path.Clean(mount.MountPath)) {
 			continue // everybody may write to an emptyDir itself
 		}
-		return &finding{
-			cause: answer.SecurityRefused, weight: strong, chain: e.chain(), saysUser: true,
-			text:  fmt.Sprintf("Container %s ended%s because SQLite could not open its file, most likely since %s, and volume %s, in which %s is, belongs to another one: %s.", e.run.Container, e.after(), user, volume.Name, file, gist(said)),
-			fixes: []answer.Fix{e.h.mayThen(e.run.Container, file+" denied"), e.h.specFix("or, if its folder is not there, make that before it starts (an init container)"), e.h.logsFix(e.run)},
-		}
+		f := e.finds(answer.SecurityRefused, strong).
+			says("Container %s ended%s because SQLite could not open its file, most likely since %s, and volume %s, in which %s is, belongs to another one: %s.", e.run.Container, e.after(), user, volume.Name, file, gist(said)).
+			fix(e.h.mayThen(e.run.Container, file+" denied"), e.h.specFix("or, if its folder is not there, make that before it starts (an init container)"), e.h.logsFix(e.run))
+		f.saysUser = true
+		return f
 	}
 	return nil
 }

@@ -48,9 +48,8 @@ func startHook(c notStarted) *finding {
 	if !strings.Contains(c.reason, "Hook") {
 		return nil
 	}
-	f := c.finds(answer.HookFailed, certain).says("A hook of container %s failed before it could start: %s.", c.run.Container, prose.Brief(c.message, kept))
-	f.certainty = answer.Recorded
-	return f.fix(c.h.describeFix())
+	return c.finds(answer.HookFailed, certain).recorded().fix(c.h.describeFix()).
+		says("A hook of container %s failed before it could start: %s.", c.run.Container, prose.Brief(c.message, kept))
 }
 
 // startConfig: what it takes its configuration from is not there.
@@ -58,13 +57,10 @@ func startConfig(c notStarted) *finding {
 	if c.reason != "CreateContainerConfigError" || !c.says(knowledge.NoSuchKey, knowledge.NoSuchObject) {
 		return nil
 	}
-	what := prose.Brief(c.message, kept)
-	text := whether(c.says(knowledge.NoSuchKey), fmt.Sprintf("Container %s needs a key that its ConfigMap or Secret does not have: %s.", c.run.Container, what), fmt.Sprintf("Container %s needs something that does not exist: %s.", c.run.Container, what))
+	key := c.says(knowledge.NoSuchKey)
 	kind, name := c.h.missingObject(c.message)
-	return &finding{
-		cause: answer.ConfigMissing, weight: certain, certainty: answer.Recorded, chain: c.chain(), text: text,
-		fixes: c.h.makeFixes(kind, name, c.says(knowledge.NoSuchKey)),
-	}
+	return c.finds(answer.ConfigMissing, certain).recorded().fix(c.h.makeFixes(kind, name, key)...).
+		says("Container %s needs %s: %s.", c.run.Container, whether(key, "a key that its ConfigMap or Secret does not have", "something that does not exist"), prose.Brief(c.message, kept))
 }
 
 // makeFixes have a ConfigMap or Secret made that a container takes its configuration from, or a key of it.
@@ -86,19 +82,16 @@ func startSecurity(c notStarted) *finding {
 	if !c.says(knowledge.RunsAsRoot, knowledge.SecurityModule, knowledge.Capability, knowledge.PermissionDenied) {
 		return nil
 	}
-	f := &finding{cause: answer.SecurityRefused, weight: certain, certainty: answer.Recorded, chain: c.chain()}
-	f.text = fmt.Sprintf("The security settings of container %s do not let it start: %s.", c.run.Container, prose.Brief(c.message, kept))
-	if !c.says(knowledge.RunsAsRoot) {
-		f.weight, f.certainty = strong, answer.Inferred
+	f := c.finds(answer.SecurityRefused, strong).says("The security settings of container %s do not let it start: %s.", c.run.Container, prose.Brief(c.message, kept))
+	if c.says(knowledge.RunsAsRoot) {
+		f.recorded().weight = certain
 	}
 	if c.says(knowledge.PermissionDenied) && c.says(knowledge.AboutExec) && !c.says(knowledge.SecurityModule) {
 		f.weight = weak // a file that is not executable says the same
 	}
-	f.fixes = []answer.Fix{c.h.specFix(map[bool]string{
-		true:  "set runAsUser to a user other than root that the image knows",
-		false: "change what it names in the securityContext, or run the pod on a node that supports it",
-	}[c.says(knowledge.RunsAsRoot)])}
-	return f
+	return f.fix(c.h.specFix(whether(c.says(knowledge.RunsAsRoot),
+		"set runAsUser to a user other than root that the image knows",
+		"change what it names in the securityContext, or run the pod on a node that supports it")))
 }
 
 // startStopped: its profile stops the process that is to run its command.
@@ -151,11 +144,8 @@ func startSubPath(c notStarted) *finding {
 	if c.reason != "CreateContainerConfigError" || !ok {
 		return nil
 	}
-	return &finding{
-		cause: answer.VolumeFailed, weight: certain, certainty: answer.Recorded, chain: c.chain(),
-		text:  fmt.Sprintf("A volume cannot be mounted into container %s: the subPathExpr of its mount names the variable %s, which its env does not set.", c.run.Container, prose.Brief(variable, 60)),
-		fixes: []answer.Fix{c.h.specFix("set the variable in the container's env, or correct subPathExpr")},
-	}
+	return c.finds(answer.VolumeFailed, certain).recorded().fix(c.h.specFix("set the variable in the container's env, or correct subPathExpr")).
+		says("A volume cannot be mounted into container %s: the subPathExpr of its mount names the variable %s, which its env does not set.", c.run.Container, prose.Brief(variable, 60))
 }
 
 // limit is the memory limit of the container in brackets; empty where it has none of its own.
@@ -271,7 +261,7 @@ func (c notStarted) image(cause answer.Cause, w weight, what string, fixes ...an
 	failed := fact.Of[fact.ImageFailed](c.fact)
 	f := c.finds(cause, w).fix(fixes...)
 	if w == certain {
-		f.certainty = answer.Recorded
+		f.recorded()
 	}
 	f.text = fmt.Sprintf("The image %s of container %s %s.", failed.Image, c.run.Container, what)
 	if failed.OnNode {

@@ -72,10 +72,8 @@ func (h *inquiry) podTroubles(status v1.PodStatus) []trouble {
 	all = append(all, h.shutdownTrouble(status)...)
 	if reason, message := fact.EndedFor(status); reason == "Preempting" && h.Beside != "" {
 		add(answer.Failed, h.LastSeen(), "the pod was ended for one of higher priority", func() finding {
-			return finding{
-				cause: answer.Preempted, certainty: answer.Recorded, weight: certain, chain: links(h.ConditionFact(v1.DisruptionTarget)), fixes: []answer.Fix{h.describeFix()},
-				text: fmt.Sprintf("The pod had to go for one of higher priority: %s.", strings.TrimSuffix(prose.Brief(message, kept), ".")),
-			}
+			return *concluded(answer.Preempted, certain, h.ConditionFact(v1.DisruptionTarget)).recorded().fix(h.describeFix()).
+				says("The pod had to go for one of higher priority: %s.", strings.TrimSuffix(prose.Brief(message, kept), "."))
 		})
 	}
 	if status.Phase == v1.PodFailed && status.Reason == "DeadlineExceeded" {
