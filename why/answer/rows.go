@@ -75,10 +75,7 @@ func (a *Answer) Rows(wide bool) []Row {
 		rows = append(rows, own...)
 	}
 	if a.Well > 0 {
-		verb := "is"
-		if a.Well > 1 {
-			verb = "are"
-		}
+		verb := prose.Whether(a.Well > 1, "are", "is")
 		rows = append(rows, Row{Kind: RowWell, Text: fmt.Sprintf("%s %s well or done.", prose.Plural(a.Well, "other pod"), verb)})
 	}
 	for i, g := range a.Journal.Gaps {
@@ -244,10 +241,7 @@ func ago(now time.Time, sym Symptom) string {
 	if sym.Last.IsZero() || sym.Kind == Healthy || sym.Kind == NotServing || now.Sub(sym.Last) < time.Second {
 		return ""
 	}
-	most := ", "
-	if sym.Count > 1 || sym.Kind == NotStarting {
-		most = ", most recently "
-	}
+	most := prose.Whether(sym.Count > 1 || sym.Kind == NotStarting, ", most recently ", ", ")
 	return most + prose.Span(now.Sub(sym.Last)) + " ago"
 }
 
@@ -297,10 +291,7 @@ func chainRows(chain []Link, wide bool) []Row {
 // brief is a link's text on one line: of an attempt how many there were stands last, and of what
 // was said there the error.
 func brief(l Link) string {
-	if l.Kind == (fact.Probed{}).Kind() {
-		return prose.Midst(l.Text, 120)
-	}
-	return prose.Wrapped(l.Text, 96)
+	return prose.Whether(l.Kind == (fact.Probed{}).Kind(), prose.Midst(l.Text, 120), prose.Wrapped(l.Text, 96))
 }
 
 // shownWords is how many of the last lines of a log fit beside the rest, wordsLong how much of each.
@@ -352,10 +343,7 @@ var tags = map[Risk]string{Inspect: "inspect", Safe: "safe", Restarts: "mutating
 
 // tag is that of a fix. A pod that no controller makes can only be deleted and created again.
 func tag(f Fix) string {
-	if strings.Contains(f.Command, "kubectl replace --force") {
-		return "recreates"
-	}
-	return tags[f.Risk]
+	return prose.Whether(strings.Contains(f.Command, "kubectl replace --force"), "recreates", tags[f.Risk])
 }
 
 func fixRows(fixes []Fix) []Row {

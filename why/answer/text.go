@@ -50,10 +50,7 @@ func section(k RowKind) RowKind {
 func (s Style) row(w *strings.Builder, r Row) {
 	switch r.Kind {
 	case RowSubject:
-		mood := "bad"
-		if r.Good {
-			mood = "good"
-		}
+		mood := prose.Whether(r.Good, "good", "bad")
 		fmt.Fprintf(w, "%s · %s", r.Title, s.paint(mood, r.Tag))
 		if r.Text != "" {
 			fmt.Fprintf(w, " · %s", r.Text)
@@ -82,10 +79,7 @@ func (s Style) row(w *strings.Builder, r Row) {
 	case RowWell:
 		fmt.Fprintf(w, "%s\n", s.paint("dim", r.Text))
 	case RowGap:
-		text := fmt.Sprintf("not seen: %s to %s: %s", s.clock(r.At), s.clock(r.Until), r.Text)
-		if r.At.IsZero() && r.Until.IsZero() {
-			text = r.Text // nobody looked at all
-		}
+		text := prose.Whether(r.At.IsZero() && r.Until.IsZero(), r.Text, fmt.Sprintf("not seen: %s to %s: %s", s.clock(r.At), s.clock(r.Until), r.Text)) // nobody looked at all
 		fmt.Fprintf(w, "%s\n", s.paint("dim", text))
 	default:
 		text := r.Text

@@ -163,10 +163,7 @@ func (e *PartialError) Error() string {
 
 // reasonOf words why somebody did not answer.
 func reasonOf(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return "no answer in time"
-	}
-	return err.Error()
+	return prose.Whether(errors.Is(err, context.DeadlineExceeded), "no answer in time", err.Error())
 }
 
 // Unwrap gives the reasons.

@@ -18,6 +18,7 @@ import (
 	"whylet.dev/whylet/why/diagnose"
 	"whylet.dev/whylet/why/graph"
 	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
 )
 
 // withheld says whether an answer is waited for at a place, of one that gave others just before,
@@ -34,10 +35,7 @@ func (n *visit) copies(ctx context.Context, p place, service *v1.Service) bool {
 	if !said && !p.withheld(n.a) {
 		return false
 	}
-	because := "keeps its answer to itself and uses no CPU"
-	if said {
-		because = "is said to lack others that have a copy"
-	}
+	because := prose.Whether(said, "is said to lack others that have a copy", "keeps its answer to itself and uses no CPU")
 	lacks := func(w way, by string) bool {
 		w.says(func(h *answer.Hop) { h.By = by })
 		w.guess = fmt.Sprintf("%s/%s %s, and %s", pod.Namespace, pod.Name, because, by)

@@ -195,10 +195,7 @@ type NotThereError struct {
 }
 
 func (e *NotThereError) Error() string {
-	text := fmt.Sprintf("there is no %s %s", e.Kind, strings.TrimPrefix(e.Namespace+"/"+e.Name, "/"))
-	if e.NoNamespace {
-		text = fmt.Sprintf("there is no namespace %s", e.Namespace)
-	}
+	text := prose.Whether(e.NoNamespace, fmt.Sprintf("there is no namespace %s", e.Namespace), fmt.Sprintf("there is no %s %s", e.Kind, strings.TrimPrefix(e.Namespace+"/"+e.Name, "/")))
 	switch {
 	case len(e.Meant) > 0:
 		text += "; did you mean " + strings.Join(e.Meant, ", ") + "?"

@@ -69,17 +69,11 @@ func WorkloadAnswer(w Workload, pods []answer.Answer, now time.Time) answer.Answ
 
 // stillServe counts the pods of a workload that are well beside others.
 func stillServe(n int) string {
-	if n == 1 {
-		return "other pod is well and still serves"
-	}
-	return fmt.Sprintf("%d other pods are well and still serve", n)
+	return prose.Whether(n == 1, "other pod is well and still serves", fmt.Sprintf("%d other pods are well and still serve", n))
 }
 
 func (w Workload) have(n int) string {
-	if w.Wanted < 0 {
-		return prose.Plural(n, "pod")
-	}
-	return fmt.Sprintf("%d of %s", n, prose.Plural(w.Wanted, "pod"))
+	return prose.Whether(w.Wanted < 0, prose.Plural(n, "pod"), fmt.Sprintf("%d of %s", n, prose.Plural(w.Wanted, "pod")))
 }
 
 // kubectl is a command about the workload; format takes its kind and its name.
@@ -219,10 +213,7 @@ func CronJobAnswer(c *batchv1.CronJob, last *answer.Answer, now time.Time) answe
 // newestJob takes over what is wrong with a CronJob's newest job.
 func newestJob(a *answer.Answer, c *batchv1.CronJob, last *answer.Answer) {
 	a.Journal = last.Journal
-	waits := ""
-	if c.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && len(c.Status.Active) > 0 {
-		waits = " While it is active no other is started (concurrencyPolicy Forbid)."
-	}
+	waits := prose.Whether(c.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && len(c.Status.Active) > 0, " While it is active no other is started (concurrencyPolicy Forbid).", "")
 	for s, v := range last.Ill() {
 		s.Text, v.Text = "job "+last.Subject.Name+": "+s.Text, v.Text+waits
 		a.Put(s, v)

@@ -98,10 +98,7 @@ func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) *an
 
 // endsItself is the command by which a container ends its main process: Istio's proxy takes a request for that.
 func endsItself(container string) shell.Line {
-	if container == "istio-proxy" {
-		return shell.Line("pilot-agent request POST quitquitquit")
-	}
-	return shell.Line("kill 1")
+	return prose.Whether(container == "istio-proxy", shell.Line("pilot-agent request POST quitquitquit"), shell.Line("kill 1"))
 }
 
 // KeptOpen reports in the answer about a pod of a Job that the Job is not complete because a container of the pod runs

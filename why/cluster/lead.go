@@ -89,10 +89,7 @@ func Share(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 func Mention(v *answer.Verdict, hops []answer.Hop) {
 	first := hops[0]
 	space, name, _ := strings.Cut(cmp.Or(first.Service, first.Pod), "/")
-	kind := "svc"
-	if first.Service == "" {
-		kind = "pod"
-	}
+	kind := prose.Whether(first.Service == "", "pod", "svc")
 	text := fmt.Sprintf("see about %s too, which is not well either (%s): nothing shows that this is why", cmp.Or(first.Service, first.Pod), first.By)
 	v.Fixes = append(v.Fixes, kubectl.Why(text, kind, space, name))
 }
@@ -113,10 +110,7 @@ func Answers(v answer.Verdict, id fact.ID) bool {
 // well is set where the pods there are ready, which one that says that nobody is there does not
 // see.
 func Behind(v *answer.Verdict, where, space, name string, well bool) {
-	is := ""
-	if well {
-		is = ", and its pods are ready"
-	}
+	is := prose.Whether(well, ", and its pods are ready", "")
 	v.SayBecause(fmt.Sprintf("Behind it is Service %s/%s (%s)%s.", space, name, where, is))
 	fix := kubectl.Why("see what is known of whom it asks", "svc", space, name)
 	if well && status(*v) == 503 {
@@ -127,10 +121,7 @@ func Behind(v *answer.Verdict, where, space, name string, well bool) {
 
 // Asked adds to a verdict of one that answers with a failure whom it asks.
 func Asked(v *answer.Verdict, space, name string, well bool) {
-	is := ""
-	if well {
-		is = ", whose pods are ready"
-	}
+	is := prose.Whether(well, ", whose pods are ready", "")
 	v.SayBecause(fmt.Sprintf("It asks Service %s/%s%s.", space, name, is))
 	v.Fixes = append(slices.Clip(v.Fixes), kubectl.Why("see what is known of whom it asks", "svc", space, name))
 }

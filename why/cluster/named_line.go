@@ -115,10 +115,7 @@ func (l line) show(v *answer.Verdict, pod *v1.Pod, more string) {
 
 // where tells which line that is, and what it has.
 func (l line) where() string {
-	where := "key " + l.key
-	if l.number > 0 {
-		where = fmt.Sprintf("line %d of %s", l.number, l.key)
-	}
+	where := prose.Whether(l.number > 0, fmt.Sprintf("line %d of %s", l.number, l.key), "key "+l.key)
 	has := ""
 	if text := strings.TrimSpace(l.text); !redact.Holds(text) && !redact.IsSetting(l.key, text) {
 		has = fmt.Sprintf(" (“%s”)", prose.Brief(text, 120))

@@ -127,16 +127,10 @@ var late = regexp.MustCompile(`(?i)\btime(?:d|s)?[ -]?outs?\b|\bno (?:answer|res
 // UnknownThere gives the reason to a verdict of a pod that asks for a Service by its name a name server that
 // knows none of the cluster's: where has the name, setting is why it asks there.
 func UnknownThere(v *answer.Verdict, pod *v1.Pod, service, where, setting string, sure bool) {
-	is := "The reason is most likely its name server"
-	if sure {
-		is = "The reason is its name server"
-	}
+	is := prose.Whether(sure, "The reason is its name server", "The reason is most likely its name server")
 	p := answer.Parts{Subject: v.Parts.Subject, Then: []string{v.Parts.String()}}
 	p.What = fmt.Sprintf("%s: it asks for Service %s by its name (%s), and %s, so that it asks the node's name server, which knows no Service of the cluster.", is, service, where, setting)
-	policy := "ClusterFirst"
-	if pod.Spec.HostNetwork {
-		policy = "ClusterFirstWithHostNet"
-	}
+	policy := prose.Whether(pod.Spec.HostNetwork, "ClusterFirstWithHostNet", "ClusterFirst")
 	v.Cause, v.Certainty, v.Rule = answer.DependencyDown, answer.Inferred, "node-name-server"
 	v.AddFirst(kubectl.EditTemplate(pod.Namespace, pod, "set its dnsPolicy to "+policy))
 	v.Say(p)

@@ -198,10 +198,7 @@ func (c NodeCase) promised() answer.Verdict {
 }
 
 func has(n int) string {
-	if n == 1 {
-		return "1 pod has"
-	}
-	return fmt.Sprintf("%d pods have", n)
+	return prose.Whether(n == 1, "1 pod has", fmt.Sprintf("%d pods have", n))
 }
 
 // limitFixes say what to set, from what pods use where that is known.

@@ -10,6 +10,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
 
@@ -77,24 +78,15 @@ func OwnPort(service *v1.Service, port int32, pod *v1.Pod) (target int32, ok boo
 // in its place, 0 where that is not known.
 func OwnService(v *answer.Verdict, pod *v1.Pod, service *v1.Service, attempt answer.Link, host string, port int32) {
 	probe := strings.ToLower(fmt.Sprint(attempt.Evidence["probe"])) + " probe"
-	never := "the probe can never succeed before"
-	if probe != strings.ToLower(string(fact.Liveness))+" probe" {
-		never = "the pod waits for itself"
-	}
+	never := prose.Whether(probe != strings.ToLower(string(fact.Liveness))+" probe", "the pod waits for itself", "the probe can never succeed before")
 	who := ""
 	if v.Container != "" {
 		who = " of container " + v.Container
 	}
-	is := fmt.Sprintf("%s, which is Service %s/%s of the pod itself", host, service.Namespace, service.Name)
-	if host == service.Name {
-		is = host + ", which is the Service of the pod itself"
-	}
+	is := prose.Whether(host == service.Name, host+", which is the Service of the pod itself", fmt.Sprintf("%s, which is Service %s/%s of the pod itself", host, service.Namespace, service.Name))
 	v.Turn(answer.ProbeCommandFailed, "probe-own-service", fmt.Sprintf("The command of the %s%s asks %s. That leads to the pod only when it is ready: %s.", probe, who, is, never))
 	v.DropSteps(kubectl.Why("", "svc", service.Namespace, service.Name).SameAs) // it leads back here
-	itself := "127.0.0.1"
-	if port != 0 {
-		itself = fmt.Sprintf("127.0.0.1:%d", port)
-	}
+	itself := prose.Whether(port != 0, fmt.Sprintf("127.0.0.1:%d", port), "127.0.0.1")
 	v.AddFirst(
 		kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("have the command of the %s%s ask %s in place of %s", probe, who, itself, host)),
 		edit(service, "or let the Service lead to pods that are not ready yet (publishNotReadyAddresses: true), where nobody else who asks it minds"),

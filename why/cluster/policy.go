@@ -97,10 +97,7 @@ func endName(e netpol.End, other string) string {
 }
 
 func onPort(c netpol.Connection) string {
-	if c.Port == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" on %s port %d", cmp.Or(c.Protocol, v1.ProtocolTCP), c.Port)
+	return prose.Whether(c.Port == 0, "", fmt.Sprintf(" on %s port %d", cmp.Or(c.Protocol, v1.ProtocolTCP), c.Port))
 }
 
 // admission says what the nearest rule admits, and what of the other end differs.
@@ -110,10 +107,7 @@ func admission(c netpol.Connection, r netpol.Result) string {
 	if m.Rule < 0 {
 		return fmt.Sprintf("It has no %s rule, so it blocks every connection.", strings.ToLower(string(r.Direction)))
 	}
-	who := "It admits only connections"
-	if countRules(r) > 1 {
-		who = "Its nearest rule admits only connections"
-	}
+	who := prose.Whether(countRules(r) > 1, "Its nearest rule admits only connections", "It admits only connections")
 	var differ []string
 	if m.Peer != nil {
 		who += " " + way + " " + describePeer(*m.Peer)
@@ -251,10 +245,7 @@ func AsksNames(container, said string) string {
 
 // Who is a container, or the pod where none is named.
 func Who(container string) string {
-	if container == "" {
-		return "the pod"
-	}
-	return "container " + container
+	return prose.Whether(container == "", "the pod", "container "+container)
 }
 
 // PoliciesUnread adds to a verdict on a connection that nobody answered that NetworkPolicies of a namespace could not be
@@ -284,12 +275,6 @@ func PolicyIdle(v *answer.Verdict, policy string) {
 // OtherPolicies adds to a verdict on a connection that nobody answered that the cluster has another kind of policies, or
 // may have it if that was not seen; blocked is set if a NetworkPolicy blocks the connection.
 func OtherPolicies(v *answer.Verdict, kind string, seen, blocked bool) {
-	has, may := "has", "block"
-	if !seen {
-		has = "may have"
-	}
-	if blocked {
-		may = "admit"
-	}
+	has, may := prose.Whether(seen, "has", "may have"), prose.Whether(blocked, "admit", "block")
 	v.SayBecause(fmt.Sprintf("The cluster also %s %s, which are not evaluated here and may %s the connection.", has, kind, may))
 }

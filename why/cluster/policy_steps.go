@@ -15,6 +15,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/netpol"
+	"whylet.dev/whylet/why/prose"
 )
 
 // policySteps are what to do about a connection that a policy blocks: admit it there, or give the other end the label
@@ -22,10 +23,7 @@ import (
 func policySteps(c netpol.Connection, r netpol.Result) []answer.Fix {
 	m, p := r.Nearest, r.Nearest.Policy
 	_, peer := r.Ends(c)
-	where := ""
-	if asksDNS(c) && peer.Unknown {
-		where = " (most clusters have their DNS in namespace kube-system)"
-	}
+	where := prose.Whether(asksDNS(c) && peer.Unknown, " (most clusters have their DNS in namespace kube-system)", "")
 	steps := []answer.Fix{{Text: fmt.Sprintf("allow the connection in NetworkPolicy %s%s, if it is meant to work", p.Name, where), Command: kubectl.Command(p.Namespace, "edit networkpolicy %s", p.Name), Risk: answer.Limits}}
 	if patch := admitting(c, r, peer); patch != "" {
 		steps[0].Command = kubectl.Command(p.Namespace, "patch networkpolicy %s --type=json -p %s", p.Name, patch)

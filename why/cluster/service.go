@@ -312,10 +312,7 @@ func StandsFor(service *v1.Service) (space, name string, ok bool) {
 // empty says that not even its namespace does.
 func NameForNothing(service *v1.Service, empty bool, now time.Time) answer.Answer {
 	space, name, _ := StandsFor(service)
-	lacks := fmt.Sprintf("namespace %s has no Service %s", space, name)
-	if empty {
-		lacks = "there is no namespace " + space
-	}
+	lacks := prose.Whether(empty, "there is no namespace "+space, fmt.Sprintf("namespace %s has no Service %s", space, name))
 	f := inferred(answer.DependencyDown, "name-for-nothing", fmt.Sprintf("The Service is another name for %s, and %s: so DNS knows no address for it.", service.Spec.ExternalName, lacks),
 		kubectl.Inspect("see where that Service is now", kubectl.Command("", "get services -A --field-selector metadata.name=%s", name)),
 		edit(service, "correct externalName"))

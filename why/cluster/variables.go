@@ -73,10 +73,7 @@ func SetVariable(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		return
 	}
 	v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepGiveSetting })
-	which := prose.Some(lacks)
-	if neither.MatchString(quoted) {
-		which = strings.Join(lacks, " or ")
-	}
+	which := prose.Whether(neither.MatchString(quoted), strings.Join(lacks, " or "), prose.Some(lacks))
 	v.AddFirst(setIn(pod, c, which, lacks))
 }
 

@@ -123,10 +123,7 @@ func (o *options) record(ctx context.Context, to string, force bool) error {
 	for _, missing := range c.Missing {
 		fmt.Fprintf(o.Err, "left out: %s\n", missing)
 	}
-	what := "namespace " + c.Namespace
-	if c.Namespace == "" {
-		what = "all namespaces"
-	}
+	what := prose.Whether(c.Namespace == "", "all namespaces", "namespace "+c.Namespace)
 	fmt.Fprintf(o.Err, "recorded %s as of %s into %s: %s, %s, facts of %s\n",
 		what, c.Time.Format(time.RFC3339), to, prose.Plural(len(c.Objects), "object"), prose.Plural(len(c.Logs), "log"), prose.Plural(len(c.Facts), "node"))
 	return nil

@@ -16,6 +16,7 @@ import (
 	"whylet.dev/whylet/observe/reported"
 	"whylet.dev/whylet/shadow"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // Departed returns the answer about a pod that does not exist any more, by the events that are left of
@@ -172,10 +173,7 @@ func (d *departed) ends(e reported.Event) {
 		d.tell(e.Last, e.Container, r.attempt, fact.Exited{Vanished: true})
 	}
 	if message, failed := strings.CutPrefix(e.Message, "Error: "); failed && e.Reason == "Failed" && !strings.Contains(message, "Pull") {
-		reason := "RunContainerError"
-		if knowledge.Any(message, knowledge.NoSuchObject, knowledge.NoSuchKey, knowledge.RunsAsRoot) {
-			reason = "CreateContainerConfigError"
-		}
+		reason := prose.Whether(knowledge.Any(message, knowledge.NoSuchObject, knowledge.NoSuchKey, knowledge.RunsAsRoot), "CreateContainerConfigError", "RunContainerError")
 		d.tell(e.Last, e.Container, d.attempt(e, e.Last), fact.StartFailed{Reason: reason, Message: message})
 	}
 	if e.Reason == "Evicted" && len(fact.PressuresIn(e.Message)) == 0 {

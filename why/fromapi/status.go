@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // statuses tells of the pod's status as it is now, and as it was at earlier times as far as it shows that
@@ -104,10 +105,7 @@ func (t *teller) seen(at time.Time) {
 	before := false
 	if ready := condition(t.Pod, v1.PodReady); ready != nil && at.Before(ready.LastTransitionTime.Time) {
 		before = true
-		was := v1.ConditionTrue
-		if ready.Status == v1.ConditionTrue {
-			was = v1.ConditionFalse
-		}
+		was := prose.Whether(ready.Status == v1.ConditionTrue, v1.ConditionFalse, v1.ConditionTrue)
 		for i := range s.Conditions {
 			if c := &s.Conditions[i]; c.Type == v1.PodReady || c.Type == v1.ContainersReady {
 				c.Status, c.Reason, c.Message, c.LastTransitionTime.Time = was, "", "", at

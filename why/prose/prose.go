@@ -215,6 +215,14 @@ func clauses(text string) []string {
 // word is how long a word may be that is left out whole, rather than cut.
 const word = 16
 
+// Whether is one of two: yes where it is so.
+func Whether[T any](is bool, yes, no T) T {
+	if is {
+		return yes
+	}
+	return no
+}
+
 // Each is what say says of each of some.
 func Each[T any](all []T, say func(T) string) []string {
 	said := make([]string, 0, len(all))

@@ -112,10 +112,7 @@ func (r *Result) Text() string {
 		}
 	}
 	if len(ask) > 0 {
-		space := ""
-		if r.Subject.Namespace != "" && r.Subject.Namespace != "default" {
-			space = "-n " + r.Subject.Namespace + " "
-		}
+		space := prose.Whether(r.Subject.Namespace != "" && r.Subject.Namespace != "default", "-n "+r.Subject.Namespace+" ", "")
 		fmt.Fprintf(&w, "\n  see what that would have changed:\n    kubectl why %spod/%s --what-if %s\n", space, r.Subject.Name, strings.Join(ask, ","))
 	}
 	return w.String()
