@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/fromapi"
 	"whylet.dev/whylet/why/serve"
@@ -148,8 +149,8 @@ const lastLines, lastBytes = 80, 28 << 10
 
 // logs are the last lines of containers that ended, of the run that did, and of those
 // that run and are not ready. A log that cannot be read leaves its container out.
-func (q *question) logs(ctx context.Context, pod *v1.Pod) (ended, running map[string][]fromapi.Line) {
-	ended, running = map[string][]fromapi.Line{}, map[string][]fromapi.Line{}
+func (q *question) logs(ctx context.Context, pod *v1.Pod) (ended, running map[string]why.Log) {
+	ended, running = map[string]why.Log{}, map[string]why.Log{}
 	for _, st := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		t, over := st.LastTerminationState.Terminated, st.State.Terminated != nil
 		if over {
@@ -172,21 +173,21 @@ func (q *question) logs(ctx context.Context, pod *v1.Pod) (ended, running map[st
 // lastOf are the last lines of a run that is over. Which run a log is of, its node decides
 // when it is read, and the next may have begun since the status was written: a log that
 // begins at another time is another run's, and of one without lines nobody knows.
-func (q *question) lastOf(ctx context.Context, pod *v1.Pod, container string, t *v1.ContainerStateTerminated, previous bool) ([]fromapi.Line, bool) {
-	lines, ok := q.log(ctx, pod, container, previous)
-	if during(lines, t) {
-		return lines, true
+func (q *question) lastOf(ctx context.Context, pod *v1.Pod, container string, t *v1.ContainerStateTerminated, previous bool) (why.Log, bool) {
+	own, ok := q.log(ctx, pod, container, previous)
+	if during(own, t) {
+		return own, true
 	}
 	if !previous {
 		if before, found := q.log(ctx, pod, container, true); found && during(before, t) {
 			return before, true
 		}
 	}
-	return nil, ok && len(lines) == 0
+	return why.Log{}, ok && len(own.Lines) == 0
 }
 
 // log are the last lines of a container.
-func (q *question) log(ctx context.Context, pod *v1.Pod, container string, previous bool) ([]fromapi.Line, bool) {
+func (q *question) log(ctx context.Context, pod *v1.Pod, container string, previous bool) (why.Log, bool) {
 	return q.lines(ctx, pod, container, previous, lastLines, lastBytes)
 }
 
@@ -206,7 +207,7 @@ func logTail(ctx context.Context, client kubernetes.Interface, pod *v1.Pod, cont
 }
 
 // lines returns the parsed tail of a log; ok is false if it cannot be read.
-func (q *question) lines(ctx context.Context, pod *v1.Pod, container string, previous bool, lines, most int64) ([]fromapi.Line, bool) {
+func (q *question) lines(ctx context.Context, pod *v1.Pod, container string, previous bool, lines, most int64) (why.Log, bool) {
 	key := fmt.Sprint("log ", pod.Namespace, "/", pod.Name, " ", container, previous, lines, most)
 	raw, err := once(q.read, key, func() ([]byte, error) {
 		return logTail(ctx, q.client, pod, container, previous, lines, most)
@@ -214,9 +215,9 @@ func (q *question) lines(ctx context.Context, pod *v1.Pod, container string, pre
 	// A log that is gone is answered for with these words in its place (kubelet,
 	// kuberuntime_container.go, GetContainerLogs).
 	if err != nil || strings.HasPrefix(string(raw), "unable to retrieve container logs for ") {
-		return nil, false
+		return why.Log{}, false
 	}
-	var all []fromapi.Line
+	log := why.Log{Container: container}
 	for line := range strings.SplitSeq(strings.TrimRight(string(raw), "\n"), "\n") {
 		if line == "" {
 			continue
@@ -226,18 +227,18 @@ func (q *question) lines(ctx context.Context, pod *v1.Pod, container string, pre
 		if err != nil {
 			text = line
 		}
-		all = append(all, fromapi.Line{At: at, Text: text})
+		log.Lines, log.At = append(log.Lines, text), append(log.At, at)
 	}
-	return all, true
+	return log, true
 }
 
 // during says whether a log, which is of one run, begins within a run, of whose times the
 // status has whole seconds.
-func during(lines []fromapi.Line, t *v1.ContainerStateTerminated) bool {
-	if len(lines) == 0 {
+func during(log why.Log, t *v1.ContainerStateTerminated) bool {
+	if len(log.At) == 0 {
 		return false
 	}
-	at := lines[0].At
+	at := log.At[0]
 	return at.IsZero() || !at.Before(t.StartedAt.Add(-time.Second)) && at.Before(t.FinishedAt.Add(time.Second))
 }
 

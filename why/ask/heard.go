@@ -34,21 +34,12 @@ func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer, most
 		if st.State.Running == nil || q.options.Container != "" && q.options.Container != st.Name {
 			continue
 		}
-		lines, ok := q.lines(ctx, pod, st.Name, false, most, mostHeardBytes)
-		if !ok {
-			continue
-		}
-		log := why.Log{Container: st.Name}
-		for _, l := range lines {
-			log.Lines = append(log.Lines, l.Text)
-			if !l.At.IsZero() {
-				log.At = append(log.At, l.At)
+		if log, ok := q.lines(ctx, pod, st.Name, false, most, mostHeardBytes); ok {
+			if slices.ContainsFunc(log.At, time.Time.IsZero) {
+				log.At = nil
 			}
+			logs = append(logs, log)
 		}
-		if len(log.At) != len(lines) {
-			log.At = nil
-		}
-		logs = append(logs, log)
 	}
 	switch {
 	case why.Degrade(a, pod, logs):

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -89,11 +90,11 @@ func ended(how string) string {
 }
 
 // logs are lines of which nobody knows when they were written.
-func logs(lines map[string][]string) map[string][]Line {
-	all := map[string][]Line{}
+func logs(lines map[string][]string) map[string]why.Log {
+	all := map[string]why.Log{}
 	for name, of := range lines {
 		for _, line := range of {
-			all[name] = append(all[name], Line{Text: line})
+			all[name] = why.Log{Lines: append(all[name].Lines, line), At: append(all[name].At, time.Time{})}
 		}
 	}
 	return all

@@ -39,7 +39,8 @@ func Departed(namespace, name string, events []v1.Event, now time.Time, asked As
 		return a, false
 	}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}}
-	d := &departed{teller: teller{Seen: Seen{Pod: pod, Events: events, Now: now}, key: fact.Pod{Namespace: namespace, Name: name, UID: uid}, gone: true}}
+	// What is known of it are its name, its containers that events name, and the controller that says that it deleted it.
+	d := &teller{Seen: Seen{Pod: pod, Events: events, Now: now}, key: fact.Pod{Namespace: namespace, Name: name, UID: uid}, gone: true}
 	d.ownEvents()
 	if len(d.events) == 0 {
 		return a, false
@@ -80,26 +81,19 @@ func LeftSince(events []*v1.Event, exists func(namespace, name string) bool, sin
 	return slices.SortedFunc(maps.Values(by), func(a, b Left) int { return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.UID, b.UID)) })
 }
 
-// departed is a pod of which nothing is left but events: what is known of it are its name, its
-// containers that they name, and the controller that says that it deleted it.
-type departed struct {
-	teller
-	deletedAt time.Time
-}
-
 // makers reads what a controller and its Deployment say.
-func (d *departed) makers() {
-	for i := range d.Events {
-		e, of := reported.Read(&d.Events[i]), d.Events[i].InvolvedObject
-		if e.Reason != fact.DeletedPod || of.Kind == "Pod" || !slices.Contains(strings.Fields(e.Message), d.Pod.Name) {
+func (t *teller) makers() {
+	for i := range t.Events {
+		e, of := reported.Read(&t.Events[i]), t.Events[i].InvolvedObject
+		if e.Reason != fact.DeletedPod || of.Kind == "Pod" || !slices.Contains(strings.Fields(e.Message), t.Pod.Name) {
 			continue
 		}
 		controller := true
-		d.Pod.OwnerReferences = []metav1.OwnerReference{{Kind: of.Kind, Name: of.Name, UID: of.UID, Controller: &controller}}
-		d.Pod.Labels = map[string]string{"pod-template-hash": of.Name[strings.LastIndexByte(of.Name, '-')+1:]}
-		d.deletedAt = e.Last
+		t.Pod.OwnerReferences = []metav1.OwnerReference{{Kind: of.Kind, Name: of.Name, UID: of.UID, Controller: &controller}}
+		t.Pod.Labels = map[string]string{"pod-template-hash": of.Name[strings.LastIndexByte(of.Name, '-')+1:]}
+		t.deletedAt = e.Last
 	}
-	d.owners(d.deletedAt)
+	t.owners(t.deletedAt)
 }
 
 // owners tells what the controller of the pod, and the Deployment of that, say of themselves.
@@ -119,25 +113,25 @@ func (t *teller) owners(deleted time.Time) {
 }
 
 // containersByEvents makes the status of each container that events name: how often it was started, and when last.
-func (d *departed) containersByEvents() {
-	for i := range d.Events {
-		e := reported.Read(&d.Events[i])
-		if !d.own(&d.Events[i]) || e.Container == "" {
+func (t *teller) containersByEvents() {
+	for i := range t.Events {
+		e := reported.Read(&t.Events[i])
+		if !t.own(&t.Events[i]) || e.Container == "" {
 			continue
 		}
-		if d.spec(e.Container) == nil {
+		if t.spec(e.Container) == nil {
 			spec := v1.Container{Name: e.Container}
-			if strings.Contains(d.Events[i].InvolvedObject.FieldPath, "initContainers") {
-				d.Pod.Spec.InitContainers = append(d.Pod.Spec.InitContainers, spec)
+			if strings.Contains(t.Events[i].InvolvedObject.FieldPath, "initContainers") {
+				t.Pod.Spec.InitContainers = append(t.Pod.Spec.InitContainers, spec)
 			} else {
-				d.Pod.Spec.Containers = append(d.Pod.Spec.Containers, spec)
+				t.Pod.Spec.Containers = append(t.Pod.Spec.Containers, spec)
 			}
 		}
 	}
-	for _, k := range slices.Concat(d.Pod.Spec.InitContainers, d.Pod.Spec.Containers) {
+	for _, k := range slices.Concat(t.Pod.Spec.InitContainers, t.Pod.Spec.Containers) {
 		var count int64
 		var starts []time.Time
-		for _, e := range d.events {
+		for _, e := range t.events {
 			if e.Container == k.Name && e.Reason == "Started" {
 				count += e.New
 				starts = append(starts, e.First, e.Last)
@@ -157,35 +151,35 @@ func (d *departed) containersByEvents() {
 				Reason: "ContainerStatusUnknown", StartedAt: metav1.NewTime(starts[len(starts)-2]), FinishedAt: metav1.NewTime(newest),
 			}
 		}
-		d.Pod.Status.ContainerStatuses = append(d.Pod.Status.ContainerStatuses, st)
+		t.Pod.Status.ContainerStatuses = append(t.Pod.Status.ContainerStatuses, st)
 	}
 }
 
 // ends tells of the end of a run that events alone show: nobody knows any more how it went.
-func (d *departed) ends(e reported.Event) {
+func (t *teller) ends(e reported.Event) {
 	ordered := e.Reason == shadow.SaidKilling && !strings.HasPrefix(e.Message, "Stopping container ")
 	again := e.Reason == "BackOff" && strings.Contains(e.Message, "restarting")
 	if strings.HasPrefix(e.Message, string(fact.Readiness)) && e.Reason == "Unhealthy" {
-		st := v1.ContainerStatus{Name: e.Container, RestartCount: d.attempt(e, e.Last), State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}
-		d.tell(e.Last, "", 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{st}}})
+		st := v1.ContainerStatus{Name: e.Container, RestartCount: t.attempt(e, e.Last), State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}
+		t.tell(e.Last, "", 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{st}}})
 	}
-	if r, ok := d.run(e.Container, d.attempt(e, e.Last)); ok && r.until.IsZero() && (ordered || again) {
-		d.tell(e.Last, e.Container, r.attempt, fact.Exited{Vanished: true})
+	if r, ok := t.run(e.Container, t.attempt(e, e.Last)); ok && r.until.IsZero() && (ordered || again) {
+		t.tell(e.Last, e.Container, r.attempt, fact.Exited{Vanished: true})
 	}
 	if message, failed := strings.CutPrefix(e.Message, "Error: "); failed && e.Reason == "Failed" && !strings.Contains(message, "Pull") {
 		reason := prose.Whether(knowledge.Any(message, knowledge.NoSuchObject, knowledge.NoSuchKey, knowledge.RunsAsRoot), "CreateContainerConfigError", "RunContainerError")
-		d.tell(e.Last, e.Container, d.attempt(e, e.Last), fact.StartFailed{Reason: reason, Message: message})
+		t.tell(e.Last, e.Container, t.attempt(e, e.Last), fact.StartFailed{Reason: reason, Message: message})
 	}
 	if e.Reason == "Evicted" && len(fact.PressuresIn(e.Message)) == 0 {
-		d.tell(e.Last, "", 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: e.Reason, Message: e.Message}})
+		t.tell(e.Last, "", 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: e.Reason, Message: e.Message}})
 	}
 }
 
 // leaves tells that the pod went, and of its deletion where somebody said a word of it.
-func (d *departed) leaves(newest time.Time) {
-	body := fact.DeletionSeen{GraceSeconds: int64(d.grace() / time.Second), Gone: true}
-	at, ended := d.deletedAt, false
-	for _, e := range d.events {
+func (t *teller) leaves(newest time.Time) {
+	body := fact.DeletionSeen{GraceSeconds: int64(t.grace() / time.Second), Gone: true}
+	at, ended := t.deletedAt, false
+	for _, e := range t.events {
 		switch {
 		case e.Reason == "Preempted":
 			at, body.Reason = e.Last, e.Reason
@@ -197,11 +191,11 @@ func (d *departed) leaves(newest time.Time) {
 			at = cmp.Or(e.First, e.Last)
 		}
 	}
-	if !at.IsZero() && (!ended || body.Reason != "" || !d.deletedAt.IsZero()) {
-		d.tell(at, "", 0, body)
-		for _, c := range d.Pod.Status.ContainerStatuses {
-			d.tell(newest, c.Name, c.RestartCount, fact.Exited{Vanished: true})
+	if !at.IsZero() && (!ended || body.Reason != "" || !t.deletedAt.IsZero()) {
+		t.tell(at, "", 0, body)
+		for _, c := range t.Pod.Status.ContainerStatuses {
+			t.tell(newest, c.Name, c.RestartCount, fact.Exited{Vanished: true})
 		}
 	}
-	d.tell(newest, "", 0, fact.ObjectGone{})
+	t.tell(newest, "", 0, fact.ObjectGone{})
 }

@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/observe/reported"
 	"whylet.dev/whylet/redact"
+	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/words"
 )
 
@@ -60,7 +61,7 @@ func (t *teller) containers() {
 	for i := range all {
 		c := &all[i]
 		if before := c.LastTerminationState.Terminated; c.State.Terminated != nil && before != nil && c.RestartCount > 0 {
-			t.ended(c, before, c.RestartCount-1, nil)
+			t.ended(c, before, c.RestartCount-1, why.Log{})
 		}
 		if e, attempt := last(c); e != nil {
 			t.ended(c, e, attempt, t.Ended[c.Name])
@@ -76,7 +77,7 @@ func (t *teller) containers() {
 }
 
 // ended tells of one run that is over: its start, its end and what it said last.
-func (t *teller) ended(c *v1.ContainerStatus, e *v1.ContainerStateTerminated, attempt int32, said []Line) {
+func (t *teller) ended(c *v1.ContainerStatus, e *v1.ContainerStateTerminated, attempt int32, said why.Log) {
 	switch {
 	case reported.NeverRan(e.Reason):
 		t.tell(e.FinishedAt.Time, c.Name, attempt, fact.StartFailed{Reason: "RunContainerError", Message: e.Message, ContainerID: e.ContainerID, Exited: true, ExitCode: e.ExitCode})
@@ -109,16 +110,12 @@ func itsOwn(message string) string {
 }
 
 // kept are those of the last lines of a log that say most, as an agent keeps them.
-func kept(said []Line) (lines []string, at []time.Time) {
-	for _, one := range said {
-		lines = append(lines, one.Text)
-		at = append(at, one.At)
-	}
-	text := strings.ToValidUTF8(redact.Text(strings.Join(lines, "\n")), "")
+func kept(said why.Log) (lines []string, at []time.Time) {
+	text := strings.ToValidUTF8(redact.Text(strings.Join(said.Lines, "\n")), "")
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	lines = strings.Split(text, "\n")
+	lines, at = strings.Split(text, "\n"), said.At
 	if len(at) != len(lines) || slices.ContainsFunc(at, time.Time.IsZero) {
 		at = nil // some were a secret together, or have no time
 	}

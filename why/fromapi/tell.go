@@ -21,8 +21,9 @@ type teller struct {
 	key    fact.Pod
 	events []reported.Event // about the pod itself
 	facts  []fact.Fact
-	// gone is set of a pod that does not exist any more.
-	gone bool
+	// gone is set of a pod that does not exist any more, deletedAt is when a controller says that it deleted it.
+	gone      bool
+	deletedAt time.Time
 	// quiet are the ends that kubelet did not order: its word for them would be there.
 	quiet []end
 }
@@ -182,8 +183,8 @@ type Seen struct {
 	// Events are those about this pod and about whoever made it.
 	Events []v1.Event
 	// Ended are the last lines that a container logged in the run before this one, Running those of
-	// containers that run, where they could be read.
-	Ended, Running map[string][]Line
+	// containers that run, where they could be read; a line whose time is not known has a zero one.
+	Ended, Running map[string]why.Log
 	// Changed is when each of the ConfigMaps that its containers read was changed last, as far
 	// as that is known.
 	Changed map[string]time.Time
@@ -191,12 +192,6 @@ type Seen struct {
 	Images []v1.ContainerImage
 	// Now is when it was read, by the clock of who asks.
 	Now time.Time
-}
-
-// Line is one line of a log, and when it was written; the zero time where that is not known.
-type Line struct {
-	At   time.Time
-	Text string
 }
 
 // Sight is what an answer from the API alone begins its gaps with.
