@@ -116,10 +116,10 @@ func (q *question) members(ctx context.Context, of answer.Subject) []string {
 		selector = &metav1.LabelSelector{MatchLabels: service.Spec.Selector}
 	default:
 		b, err := q.behind(ctx, t)
-		if err != nil || b.selector == nil {
+		if err != nil || b.Selector == nil {
 			return nil
 		}
-		selector = b.selector
+		selector = b.Selector
 	}
 	pods, _ := someOf[v1.Pod](ctx, q, q.space, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(selector)})
 	var names []string

@@ -41,7 +41,7 @@ func (n *visit) job(ctx context.Context, o *batchv1.Job, by string) way {
 			return w
 		}
 	}
-	a, err := n.in(o.Namespace).standsFor(ctx, job(o))
+	a, err := n.in(o.Namespace).standsFor(ctx, behindOf(o))
 	if err != nil {
 		return way{}
 	}
@@ -79,13 +79,13 @@ func (q *question) led(ctx context.Context, pods []v1.Pod, answers []answer.Answ
 // behind a Service.
 func (q *question) turnedAway(ctx context.Context, b behind, a *answer.Answer) {
 	at := words.Place(b.Refused)
-	if !q.top || at == "" || b.template == nil {
+	if !q.top || at == "" || b.Template == nil {
 		return
 	}
 	f := q.follower()
 	f.begin(false, "")
 	host, port := split(at)
-	asking := &v1.Pod{ObjectMeta: b.template.ObjectMeta}
+	asking := &v1.Pod{ObjectMeta: b.Template.ObjectMeta}
 	asking.Namespace = b.Subject.Namespace
 	refused := prose.Brief(b.Refused, 160)
 	by := answer.Reach{Place: at, How: answer.ReachSaid, Text: refused, Said: refused}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -23,9 +22,7 @@ import (
 // behind is what a workload stands for: its pods, and what its controller says.
 type behind struct {
 	cluster.Workload
-	selector *metav1.LabelSelector
-	template *v1.PodTemplateSpec
-	job      *batchv1.Job // nil where it is none
+	job *batchv1.Job // nil where it is none
 	// revision is that of the pods which a StatefulSet makes now; empty elsewhere.
 	revision string
 }
@@ -50,7 +47,7 @@ func (q *question) workload(ctx context.Context, t Target) ([]answer.Answer, err
 
 // standsFor asks about the pods of a workload.
 func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, error) {
-	selector, err := metav1.LabelSelectorAsSelector(b.selector)
+	selector, err := metav1.LabelSelectorAsSelector(b.Selector)
 	if err != nil {
 		return answer.Answer{}, fmt.Errorf("the selector of %s %s is not valid: %w", b.Subject.Kind, b.Subject.Name, err)
 	}
@@ -74,7 +71,7 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 	}
 	a := cluster.WorkloadAnswer(b.Workload, answers, q.now())
 	if b.revision != "" {
-		cluster.LeftBehind(&a, list, b.revision, &b.template.Spec)
+		cluster.LeftBehind(&a, list, b.revision, &b.Template.Spec)
 	}
 	q.turnedAway(ctx, b, &a)
 	return a, err
@@ -84,73 +81,40 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 func (q *question) behind(ctx context.Context, t Target) (behind, error) {
 	switch t.Kind {
 	case "deployment":
-		return read(ctx, q, t, deployment)
+		return read[appsv1.Deployment](ctx, q, t)
 	case "replicaset":
-		return read(ctx, q, t, replicaSet)
+		return read[appsv1.ReplicaSet](ctx, q, t)
 	case "statefulset":
-		return read(ctx, q, t, statefulSet)
+		return read[appsv1.StatefulSet](ctx, q, t)
 	case "daemonset":
-		b, err := read(ctx, q, t, daemonSet)
+		b, err := read[appsv1.DaemonSet](ctx, q, t)
 		if err == nil && b.Nodes != "" && !q.options.Within {
-			if taints := (cluster.Around{Nodes: q.nodes()}).KeepsOut(b.template); taints != "" {
+			if taints := (cluster.Around{Nodes: q.nodes()}).KeepsOut(b.Template); taints != "" {
 				b.Nodes += ", and " + taints
 			}
 		}
 		return b, err
 	}
-	return read(ctx, q, t, job)
+	return read[batchv1.Job](ctx, q, t)
 }
 
-func read[T any](ctx context.Context, q *question, t Target, of func(*T) behind) (behind, error) {
+func read[T any](ctx context.Context, q *question, t Target) (behind, error) {
 	o, err := oneOf[T](ctx, q, q.space, t.Name)
-	return of(o), err
+	return behindOf(any(o).(metav1.Object)), err
 }
 
-func deployment(o *appsv1.Deployment) behind {
-	b := behind{Workload: cluster.Workload{Subject: cluster.SubjectOf("Deployment", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
-	if o.Spec.Paused {
-		b.Suspended = "spec.paused"
-	}
-	for _, s := range o.Status.Conditions {
-		if s.Type == appsv1.DeploymentReplicaFailure && s.Status == v1.ConditionTrue {
-			b.Refused, b.Since = s.Message, s.LastTransitionTime.Time
+// behindOf is what an object stands for.
+func behindOf(o metav1.Object) behind {
+	b := behind{Workload: cluster.WorkloadOf(o)}
+	switch o := o.(type) {
+	case *appsv1.StatefulSet:
+		rolling := o.Spec.UpdateStrategy.RollingUpdate
+		staged := rolling != nil && rolling.Partition != nil && *rolling.Partition > 0 // pods below it are to stay as they are
+		if o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && !staged {     // Parallel replaces pods that are not Ready
+			b.revision = o.Status.UpdateRevision
 		}
-	}
-	return b
-}
-
-func replicaSet(o *appsv1.ReplicaSet) behind {
-	b := behind{Workload: cluster.Workload{Subject: cluster.SubjectOf("ReplicaSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
-	for _, s := range o.Status.Conditions {
-		if s.Type == appsv1.ReplicaSetReplicaFailure && s.Status == v1.ConditionTrue {
-			b.Refused, b.Since = s.Message, s.LastTransitionTime.Time
-		}
-	}
-	return b
-}
-
-func statefulSet(o *appsv1.StatefulSet) behind {
-	b := behind{Workload: cluster.Workload{Subject: cluster.SubjectOf("StatefulSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
-	rolling := o.Spec.UpdateStrategy.RollingUpdate
-	staged := rolling != nil && rolling.Partition != nil && *rolling.Partition > 0 // pods below it are to stay as they are
-	if o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && !staged {     // Parallel replaces pods that are not Ready
-		b.revision = o.Status.UpdateRevision
-	}
-	return b
-}
-
-func daemonSet(o *appsv1.DaemonSet) behind {
-	b := behind{Workload: cluster.Workload{Subject: cluster.SubjectOf("DaemonSet", o), Wanted: int(o.Status.DesiredNumberScheduled)}, selector: o.Spec.Selector, template: &o.Spec.Template}
-	if b.Wanted == 0 && o.Generation > 0 && o.Status.ObservedGeneration >= o.Generation {
-		b.Nodes = asksOfNodes(o.Spec.Template.Spec)
-	}
-	return b
-}
-
-func job(o *batchv1.Job) behind {
-	b := behind{Workload: cluster.Workload{Subject: cluster.SubjectOf("Job", o), Wanted: -1}, selector: o.Spec.Selector, template: &o.Spec.Template, job: o}
-	if o.Spec.Suspend != nil && *o.Spec.Suspend {
-		b.Suspended = "spec.suspend"
+	case *batchv1.Job:
+		b.job = o
 	}
 	return b
 }
@@ -170,7 +134,7 @@ func (q *question) cronJob(ctx context.Context, name string) ([]answer.Answer, e
 	var last *answer.Answer
 	if len(own) > 0 {
 		newest = new(slices.MaxFunc(own, func(a, b batchv1.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) }))
-		of, failed := q.standsFor(ctx, job(newest))
+		of, failed := q.standsFor(ctx, behindOf(newest))
 		last, err = &of, failed
 	}
 	a := cluster.CronJobAnswer(o, last, q.now())
@@ -207,17 +171,6 @@ func (q *question) missed(ctx context.Context, o *batchv1.CronJob, newest *batch
 			return
 		}
 	}
-}
-
-// asksOfNodes says in words what a pod asks of its node.
-func asksOfNodes(spec v1.PodSpec) string {
-	switch {
-	case len(spec.NodeSelector) > 0:
-		return "the label " + strings.ReplaceAll(labels.Set(spec.NodeSelector).String(), ",", " and ")
-	case spec.Affinity != nil && spec.Affinity.NodeAffinity != nil:
-		return "what their nodeAffinity says"
-	}
-	return "a node whose taints they tolerate"
 }
 
 // lastEvent is the last one of that reason about an object, and when it was first heard.
@@ -286,10 +239,9 @@ func (q *question) behindService(ctx context.Context, service *v1.Service) ([]an
 }
 
 // eachOf is what each workload of a kind in the namespace stands for.
-func eachOf[T any](ctx context.Context, q *question, of func(*T) behind) (all []behind) {
-	list := readable[T](ctx, q, q.space)
-	for i := range list {
-		all = append(all, of(&list[i]))
+func eachOf[T any](ctx context.Context, q *question) (all []behind) {
+	for o := range pointers(readable[T](ctx, q, q.space)) {
+		all = append(all, behindOf(any(o).(metav1.Object)))
 	}
 	return all
 }
@@ -297,11 +249,11 @@ func eachOf[T any](ctx context.Context, q *question, of func(*T) behind) (all []
 // unmade are the answers about the workloads whose pods a Service would select if
 // there were any. What cannot be read leaves them out.
 func (q *question) unmade(ctx context.Context, service *v1.Service) []answer.Answer {
-	all := slices.Concat(eachOf(ctx, q, deployment), eachOf(ctx, q, statefulSet), eachOf(ctx, q, daemonSet))
+	all := slices.Concat(eachOf[appsv1.Deployment](ctx, q), eachOf[appsv1.StatefulSet](ctx, q), eachOf[appsv1.DaemonSet](ctx, q))
 	selector := labels.SelectorFromSet(service.Spec.Selector)
 	var answers []answer.Answer
 	for _, b := range all {
-		if !selector.Matches(labels.Set(b.template.Labels)) {
+		if !selector.Matches(labels.Set(b.Template.Labels)) {
 			continue
 		}
 		if a, err := q.standsFor(ctx, b); err == nil {

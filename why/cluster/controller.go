@@ -6,6 +6,8 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/knowledge"
@@ -18,8 +20,10 @@ import (
 // Workload is what makes pods, as the API server has it.
 type Workload struct {
 	Subject answer.Subject
-	// Wanted is how many pods there should be; negative where nobody says.
-	Wanted int
+	// Wanted is how many pods there should be, negative where nobody says; Ready is how many are.
+	Wanted, Ready int
+	Selector      *metav1.LabelSelector
+	Template      *v1.PodTemplateSpec
 	// Suspended names the field that keeps its controller from making pods; empty
 	// where nothing does.
 	Suspended string
@@ -181,10 +185,7 @@ func (w Workload) refusal() (answer.Verdict, bool) {
 		if w.Subject.Kind == "CronJob" {
 			r.text, fix.Text = ofJobs.Replace(r.text), ofJobs.Replace(fix.Text)
 		}
-		see := w.describe()
-		if r.see != "" {
-			see = kubectl.Inspect(r.seeing, fill.Replace(r.see))
-		}
+		see := prose.Whether(r.see != "", kubectl.Inspect(r.seeing, fill.Replace(r.see)), w.describe())
 		return inferred(r.cause, "refused-at-creation", fmt.Sprintf("%s: %s.", r.text, w.said()), fix, see), true
 	}
 	return answer.Verdict{}, false

@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/why/answer"
@@ -173,39 +174,73 @@ func IsNew(o metav1.Object, now time.Time) bool {
 	return now.Sub(o.GetCreationTimestamp().Time) < takesHold
 }
 
+// WorkloadOf is a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job as its object has it; of any other it has nothing.
+func WorkloadOf(o metav1.Object) (w Workload) {
+	is := func(kind string, wanted int, ready int32, selector *metav1.LabelSelector, template *v1.PodTemplateSpec) {
+		w = Workload{Subject: SubjectOf(kind, o), Wanted: wanted, Ready: int(ready), Selector: selector, Template: template}
+	}
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		is("Deployment", Replicas(o.Spec.Replicas), o.Status.ReadyReplicas, o.Spec.Selector, &o.Spec.Template)
+		w.Suspended = prose.Whether(o.Spec.Paused, "spec.paused", "")
+		for _, c := range o.Status.Conditions {
+			if c.Type == appsv1.DeploymentReplicaFailure && c.Status == v1.ConditionTrue {
+				w.Refused, w.Since = c.Message, c.LastTransitionTime.Time
+			}
+		}
+	case *appsv1.ReplicaSet:
+		is("ReplicaSet", Replicas(o.Spec.Replicas), o.Status.ReadyReplicas, o.Spec.Selector, &o.Spec.Template)
+		for _, c := range o.Status.Conditions {
+			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == v1.ConditionTrue {
+				w.Refused, w.Since = c.Message, c.LastTransitionTime.Time
+			}
+		}
+	case *appsv1.StatefulSet:
+		is("StatefulSet", Replicas(o.Spec.Replicas), o.Status.ReadyReplicas, o.Spec.Selector, &o.Spec.Template)
+	case *appsv1.DaemonSet:
+		is("DaemonSet", int(o.Status.DesiredNumberScheduled), o.Status.NumberReady, o.Spec.Selector, &o.Spec.Template)
+		if w.Wanted == 0 && o.Generation > 0 && o.Status.ObservedGeneration >= o.Generation {
+			w.Nodes = wantedOfNodes(o.Spec.Template.Spec)
+		}
+	case *batchv1.Job:
+		is("Job", -1, 0, o.Spec.Selector, &o.Spec.Template)
+		w.Suspended = prose.Whether(ptr.Deref(o.Spec.Suspend, false), "spec.suspend", "")
+	}
+	return w
+}
+
+// wantedOfNodes says in words what a pod asks of its node.
+func wantedOfNodes(spec v1.PodSpec) string {
+	switch {
+	case len(spec.NodeSelector) > 0:
+		return "the label " + strings.ReplaceAll(labels.Set(spec.NodeSelector).String(), ",", " and ")
+	case spec.Affinity != nil && spec.Affinity.NodeAffinity != nil:
+		return "what their nodeAffinity says"
+	}
+	return "a node whose taints they tolerate"
+}
+
 // IsShort reports whether the status of a workload tells of fewer Ready pods than it is to have, of a refused pod, or
 // of a Job that is not done. Objects of other kinds are not short.
 func IsShort(o metav1.Object) bool {
-	switch w := o.(type) {
+	w, own := WorkloadOf(o), metav1.GetControllerOfNoCopy(o) == nil
+	switch o := o.(type) {
 	case *appsv1.Deployment:
-		return int(w.Status.ReadyReplicas) < Replicas(w.Spec.Replicas) || slices.ContainsFunc(w.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
-			return c.Type == appsv1.DeploymentReplicaFailure && c.Status == v1.ConditionTrue
-		})
+		return w.Ready < w.Wanted || w.Refused != ""
 	case *appsv1.ReplicaSet:
-		return metav1.GetControllerOfNoCopy(w) == nil && int(w.Status.ReadyReplicas) < Replicas(w.Spec.Replicas)
-	case *appsv1.StatefulSet:
-		return int(w.Status.ReadyReplicas) < Replicas(w.Spec.Replicas)
-	case *appsv1.DaemonSet:
-		return w.Status.NumberReady < w.Status.DesiredNumberScheduled
+		return own && w.Ready < w.Wanted
 	case *batchv1.Job:
-		return metav1.GetControllerOfNoCopy(w) == nil && !Completed(w)
+		return own && !Completed(o)
 	case *batchv1.CronJob:
-		return ptr.Deref(w.Spec.Suspend, false) || len(w.Status.Active) > 0 || w.Status.LastScheduleTime != nil && (w.Status.LastSuccessfulTime == nil || w.Status.LastSuccessfulTime.Before(w.Status.LastScheduleTime))
+		return ptr.Deref(o.Spec.Suspend, false) || len(o.Status.Active) > 0 || o.Status.LastScheduleTime != nil && (o.Status.LastSuccessfulTime == nil || o.Status.LastSuccessfulTime.Before(o.Status.LastScheduleTime))
 	}
-	return false
+	return w.Ready < w.Wanted
 }
 
-// TemplateOf returns the template of a workload's pods, and how many of them are Ready; nil of other objects.
+// TemplateOf returns the template of a workload's pods, and how many of them are Ready; nil of Jobs and other objects.
 func TemplateOf(o metav1.Object) (template *v1.PodTemplateSpec, ready int) {
-	switch w := o.(type) {
-	case *appsv1.Deployment:
-		return &w.Spec.Template, int(w.Status.ReadyReplicas)
-	case *appsv1.ReplicaSet:
-		return &w.Spec.Template, int(w.Status.ReadyReplicas)
-	case *appsv1.StatefulSet:
-		return &w.Spec.Template, int(w.Status.ReadyReplicas)
-	case *appsv1.DaemonSet:
-		return &w.Spec.Template, int(w.Status.NumberReady)
+	if w := WorkloadOf(o); w.Wanted >= 0 {
+		return w.Template, w.Ready
 	}
 	return nil, 0
 }
