@@ -210,8 +210,5 @@ func (a *Answer) Rename(names *strings.Replacer) {
 // Says words a complaint, marked, and what is known of its words.
 func (c Complaint) Says() string {
 	text := fmt.Sprintf("The log of container %s says: %s.", c.Container, RoleLog.Mark(strings.TrimSuffix(c.Text, ".")))
-	if c.Means != "" {
-		text += " " + c.Means
-	}
-	return text
+	return text + prose.Whether(c.Means != "", " "+c.Means, "")
 }

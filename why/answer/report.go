@@ -36,10 +36,7 @@ func Markdown(all []Answer) string {
 	case table.Len() == 0:
 		return fmt.Sprintf("All is well: %s.\n", prose.Plural(well, "answer"))
 	}
-	rest := ""
-	if well > 0 {
-		rest = fmt.Sprintf("\n%s well or done.\n", prose.Plural(well, "other"))
-	}
+	rest := prose.Whether(well > 0, fmt.Sprintf("\n%s well or done.\n", prose.Plural(well, "other")), "")
 	return "| what | symptom | cause | why |\n|---|---|---|---|\n" + table.String() + rest + why.String()
 }
 
@@ -61,10 +58,7 @@ func (a *Answer) explainMarkdown(w *strings.Builder, name string, s Symptom, v V
 		if i == 0 {
 			w.WriteString("\n")
 		}
-		at := "?"
-		if !l.At.IsZero() {
-			at = l.At.UTC().Format(time.DateTime)
-		}
+		at := prose.Whether(l.At.IsZero(), "?", l.At.UTC().Format(time.DateTime))
 		fmt.Fprintf(w, "- %s %s\n", at, plain(l.Text))
 	}
 	for i, line := range v.LastWords {

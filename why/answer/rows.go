@@ -64,10 +64,7 @@ func (a *Answer) Rows(wide bool) []Row {
 	}
 	for n, v := range a.Verdicts {
 		sym := a.symptom(v.Symptom)
-		before := a.Verdicts[:n]
-		if wide {
-			before = nil
-		}
+		before := prose.Whether(wide, nil, a.Verdicts[:n])
 		own := rowsOf(a, sym, v, before, wide)
 		for i := range own {
 			own[i].Pod = sym.Pod
@@ -110,10 +107,7 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, before []Verdict, wide bool) []Ro
 	news := slices.DeleteFunc(slices.Clone(v.Contributing), func(n Note) bool {
 		return tells(v.Text, n.Text) || repeats(v.Text, n.Text) || slices.ContainsFunc(before, func(o Verdict) bool { return o.Cause == n.Cause && tells(o.Text, n.Text) })
 	})
-	title := "contributed"
-	if sym.Kind == Healthy && v.Cause == None {
-		title = "note" // nothing is wrong that it could contribute to
-	}
+	title := prose.Whether(sym.Kind == Healthy && v.Cause == None, "note", "contributed") // nothing is wrong that it could contribute to
 	rows = append(rows, noteRows(RowWorse, title, news, wide)...)
 	rows = append(rows, noteRows(RowRuledOut, "ruled out", v.RuledOut, wide)...)
 	steps := v.Steps()
@@ -225,10 +219,7 @@ func hopRows(title string, hops []Hop, said string, wide bool) []Row {
 			row.Title = title
 		}
 		rows = append(rows, row)
-		chain := h.Chain
-		if !wide {
-			chain = chain[max(0, len(chain)-shownOfHop):]
-		}
+		chain := prose.Whether(wide, h.Chain, h.Chain[max(0, len(h.Chain)-shownOfHop):])
 		for _, l := range chain {
 			rows = append(rows, Row{Kind: RowHop, Tag: row.Tag, At: l.At, Text: l.Text})
 		}

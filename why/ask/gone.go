@@ -18,6 +18,7 @@ import (
 	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/fromapi"
 	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -136,10 +137,7 @@ func (q *question) departedFromAPI(ctx context.Context, name string) (answer.Ans
 // notKnown names pods with names like it.
 func (q *question) notKnown(ctx context.Context, name string) *serve.NotKnownError {
 	e := &serve.NotKnownError{Namespace: q.space, Name: name}
-	space := ""
-	if q.options.Within {
-		space = q.space
-	}
+	space := prose.Whether(q.options.Within, q.space, "")
 	list, err := q.listOnce(ctx, kindFor[v1.Pod](), space, metav1.ListOptions{Limit: mostKept})
 	if err != nil {
 		// Who may not list everywhere may know what is in the namespace.

@@ -52,23 +52,19 @@ func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer, most
 			}
 			slices.SortFunc(a.Changes, func(x, y answer.Changed) int { return x.At.Compare(y.At) })
 		}
-		cluster.SinceChange(a, saidSince(logs, a.Verdicts[0].Container))
+		var read time.Time // zero if it is not known since when
+		for _, l := range logs {
+			if l.Container == a.Verdicts[0].Container && len(l.At) > 0 {
+				read = l.At[0]
+			}
+		}
+		cluster.SinceChange(a, read)
 	case kind == answer.Healthy:
 		q.noted(ctx, pod, a)
 		if most == mostHeard { // it is the pod that was asked about
 			why.NoteErrors(a, pod, logs)
 		}
 	}
-}
-
-// saidSince returns the time of the first line that was read of a container's log; zero if it is not known.
-func saidSince(logs []why.Log, container string) time.Time {
-	for _, l := range logs {
-		if l.Container == container && len(l.At) > 0 {
-			return l.At[0]
-		}
-	}
-	return time.Time{}
 }
 
 // noted adds a note to the verdict for each Service without ready endpoints that the pod's configuration names.

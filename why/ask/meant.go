@@ -106,10 +106,7 @@ func registry(pod *v1.Pod, container string) string {
 		}
 	}
 	host, _, found := strings.Cut(image, "/")
-	if found && strings.ContainsAny(host, ".:") {
-		return host
-	}
-	return "https://index.docker.io/v1/"
+	return prose.Whether(found && strings.ContainsAny(host, ".:"), host, "https://index.docker.io/v1/")
 }
 
 // grow says in a step about a claim that is full whether its StorageClass lets it ask for more.

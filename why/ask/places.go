@@ -356,13 +356,9 @@ func (f *follower) address(ctx context.Context, space, ip string) (*v1.Service, 
 // configured are the Services of its namespace that a pod's specification or its
 // ConfigMaps name.
 func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
-	services := readable[v1.Service](ctx, f.question, pod.Namespace)
-	if len(services) == 0 {
-		return nil
-	}
 	texts := f.settings(ctx, pod)
 	var all []place
-	for s := range pointers(services) {
+	for s := range pointers(readable[v1.Service](ctx, f.question, pod.Namespace)) {
 		if cluster.Leads(s, pod) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -212,11 +213,7 @@ func (f *follower) behindService(ctx context.Context, client netpol.End, service
 	if len(service.Spec.Selector) == 0 {
 		for _, p := range service.Spec.Ports {
 			if port == 0 || p.Port == port {
-				target := p.TargetPort.IntVal
-				if target == 0 {
-					target = p.Port
-				}
-				all = append(all, netpol.Connection{Client: client, Server: netpol.End{Services: service.Spec.ClusterIPs, Unknown: service.Namespace != metav1.NamespaceDefault || service.Name != "kubernetes"}, Port: target, Protocol: p.Protocol})
+				all = append(all, netpol.Connection{Client: client, Server: netpol.End{Services: service.Spec.ClusterIPs, Unknown: service.Namespace != metav1.NamespaceDefault || service.Name != "kubernetes"}, Port: cmp.Or(p.TargetPort.IntVal, p.Port), Protocol: p.Protocol})
 			}
 		}
 		return all
@@ -251,15 +248,12 @@ func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i i
 	if pod.Spec.HostNetwork {
 		return false
 	}
-	said := ""
-	for _, words := range cluster.Words(a, a.Verdicts[i]) {
-		if said == "" && cluster.MayLackDNS(words, f.existsBy(ctx, pod, words)) {
-			said = words
-		}
-	}
-	if said == "" {
+	own := cluster.Words(a, a.Verdicts[i])
+	at := slices.IndexFunc(own, func(said string) bool { return cluster.MayLackDNS(said, f.existsBy(ctx, pod, said)) })
+	if at < 0 {
 		return false
 	}
+	said := own[at]
 	all, service := f.nameServers(ctx, pod, cluster.NameServerIn(said))
 	hop := f.blocked(ctx, all, cluster.NameServers(service), cluster.AsksNames(a.Verdicts[i].Container, said))
 	if hop == nil {

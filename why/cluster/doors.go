@@ -14,6 +14,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
 )
 
 // Closed says whether who asks a Service is refused, for no pod behind it takes requests.
@@ -64,10 +65,7 @@ func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) *answ
 		name := service.Namespace + "/" + service.Name
 		hop := &answer.Hop{Service: name, By: by, Cause: answer.ServicePortMismatch, Fixes: []answer.Fix{edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", p.Port))}}
 		hop.Text = fmt.Sprintf("Port %d of Service %s leads to the port named %s, and none of its pods names one so", p.Port, name, p.TargetPort.StrVal)
-		if len(declared) > 0 {
-			hop.Text += "; they declare " + strings.Join(declared, ", ")
-		}
-		hop.Text += "."
+		hop.Text += prose.Whether(len(declared) > 0, "; they declare "+strings.Join(declared, ", "), "") + "."
 		return hop
 	}
 	return nil

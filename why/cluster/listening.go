@@ -36,15 +36,9 @@ func notListening(service *v1.Service, pods, candidates []v1.Pod, answers []answ
 			continue
 		}
 		f, all = answer.Verdict{Cause: answer.ServicePortMismatch, Rule: "target-port", Certainty: answer.Inferred}, len(d.names) == d.looked
-		who := "on which none of them listens"
-		if !all {
-			who = fmt.Sprintf("on which %d of %d do not listen (%s), so what is sent there is refused", len(d.names), d.looked, prose.Brief(strings.Join(d.names, ", "), 100))
-		}
+		who := prose.Whether(all, "on which none of them listens", fmt.Sprintf("on which %d of %d do not listen (%s), so what is sent there is refused", len(d.names), d.looked, prose.Brief(strings.Join(d.names, ", "), 100)))
 		f.Text = fmt.Sprintf("Port %d of the Service goes to port %s of its pods, %s (%s looked into, last at %s)", port.Port, targetWord(port), who, prose.Plural(d.looked, "pod"), d.at.Format(time.TimeOnly))
-		if len(d.others) > 0 {
-			f.Text += "; they listen on " + strings.Join(d.others, ", ")
-		}
-		f.Text += "."
+		f.Text += prose.Whether(len(d.others) > 0, "; they listen on "+strings.Join(d.others, ", "), "") + "."
 		f.Fixes = []answer.Fix{edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", port.Port))}
 		if hop := d.strayed(service, port, pods, candidates, answers); hop != nil {
 			f.Cause, f.Text, f.Fixes[0] = hop.Cause, hop.Text, hop.Fixes[0]

@@ -14,6 +14,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
 )
 
 // Mutual adds to a verdict of one that waits for another that this one waits for it in turn, by the
@@ -69,10 +70,7 @@ func IsCopy(pod *v1.Pod, service *v1.Service) string {
 // connections to it besides.
 func Withholds(clients []string) string {
 	text := "It looks well and gave other answers, and keeps this one to itself without using CPU: so does one that waits for a lock which another client holds, or to hear from another itself."
-	if len(clients) > 0 {
-		text += fmt.Sprintf(" Connected to it besides: %s.", strings.Join(clients, ", "))
-	}
-	return text
+	return text + prose.Whether(len(clients) > 0, fmt.Sprintf(" Connected to it besides: %s.", strings.Join(clients, ", ")), "")
 }
 
 // Ordinals are the number of the first pod of a StatefulSet, and the one after its last.

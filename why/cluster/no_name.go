@@ -37,10 +37,7 @@ func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string,
 		}
 	}
 	text := fmt.Sprintf("There is no Service %s in namespace %s", missing.Name, missing.Namespace)
-	if len(have) > 0 {
-		text += fmt.Sprintf("; port %d is that of %s", port, prose.Some(have))
-	}
-	v.SayBecause(text + ".")
+	v.SayBecause(text + prose.Whether(len(have) > 0, fmt.Sprintf("; port %d is that of %s", port, prose.Some(have)), "") + ".")
 	v.DropSteps(kubectl.Why("", "svc", missing.Namespace, missing.Name).SameAs)
 	v.AddFirst(
 		kubectl.Inspect("see which Services there are", kubectl.Command(missing.Namespace, "get services")),
@@ -73,10 +70,7 @@ func OtherDomain(host string) (name, namespace, domain string, ok bool) {
 func InOtherDomain(v *answer.Verdict, pod *v1.Pod, service *v1.Service, domain, where string) {
 	v.SayBecause(fmt.Sprintf("There is a Service %s in namespace %s; the name ends with %s, which DNS knows only if that is this cluster's domain (%s, mostly).", service.Name, service.Namespace, domain, ofDomain))
 	text := fmt.Sprintf("name it %s.%s, without the cluster's domain, or correct that domain", service.Name, service.Namespace)
-	if where != "" {
-		text += ", in " + where
-	}
-	v.AddFirst(kubectl.EditTemplate(pod.Namespace, pod, text))
+	v.AddFirst(kubectl.EditTemplate(pod.Namespace, pod, text+prose.Whether(where != "", ", in "+where, "")))
 }
 
 // NoNameBelow is the hop to a headless Service below which DNS has no name of a pod that is there: it has

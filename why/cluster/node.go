@@ -180,9 +180,7 @@ func (c NodeCase) promised() answer.Verdict {
 	if limits > all {
 		f.Cause = answer.NodeOvercommitted
 	}
-	if len(unlimited) > 0 {
-		f.Text += fmt.Sprintf(" %s no limit at all.", has(len(unlimited)))
-	}
+	f.Text += prose.Whether(len(unlimited) > 0, fmt.Sprintf(" %s no limit at all.", has(len(unlimited))), "")
 	f.Text = "That is enough as long as the pods do not use all that they may. " + f.Text
 	f.Contributing = append(f.Contributing, answer.Note{Cause: answer.NodeOvercommitted, Text: "these may use more than they asked for, and so push out others: " + prose.Some(pushers)})
 	if len(pushed) > 0 {

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
@@ -204,10 +205,7 @@ func describePeer(p networkingv1.NetworkPolicyPeer) string {
 func portsIn(r netpol.Rule) string {
 	var all []string
 	for _, port := range r.Ports {
-		text := string(v1.ProtocolTCP)
-		if port.Protocol != nil {
-			text = string(*port.Protocol)
-		}
+		text := string(ptr.Deref(port.Protocol, v1.ProtocolTCP))
 		if port.Port != nil {
 			text += " port " + port.Port.String()
 		}

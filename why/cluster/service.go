@@ -199,10 +199,8 @@ func portFinding(service *v1.Service, pods, candidates []v1.Pod, others []v1.Ser
 			continue
 		}
 		text := fmt.Sprintf("Port %d of the Service goes to port %s of its pods, which none of them declares", port.Port, target.String())
-		if len(declared) > 0 {
-			text += "; they declare " + strings.Join(declared, ", ")
-		}
-		f := inferred(answer.ServicePortMismatch, "target-port", text+".", edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", port.Port)))
+		text += prose.Whether(len(declared) > 0, "; they declare "+strings.Join(declared, ", "), "") + "."
+		f := inferred(answer.ServicePortMismatch, "target-port", text, edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", port.Port)))
 		for i := range pods {
 			l := listeningOf(&pods[i], answers)
 			if l == nil {

@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/web/timeline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/ask"
+	"whylet.dev/whylet/why/prose"
 )
 
 // page writes or serves the answer about one thing as a page.
@@ -58,10 +59,7 @@ func (o *options) document(ctx context.Context, from ask.Asker, h ask.Historian,
 		if p.Source == nil {
 			continue
 		}
-		of := web.Pod
-		if p.Question.Node {
-			of = web.Node
-		}
+		of := prose.Whether(p.Question.Node, web.Node, web.Pod)
 		part, err := of(p.Source, p.Question, p.Node)
 		if err != nil {
 			return d, false, err

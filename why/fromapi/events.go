@@ -10,6 +10,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/observe/reported"
 	"whylet.dev/whylet/shadow"
+	"whylet.dev/whylet/why/prose"
 )
 
 // ownEvents reads the events about this very pod: one of the same name before it had another uid.
@@ -199,10 +200,7 @@ func (t *teller) attempt(e reported.Event, at time.Time) int32 {
 	if len(all) == 0 {
 		return 0
 	}
-	late := slack
-	if e.Reason != "Killing" && e.Reason != "Unhealthy" {
-		late = 0
-	}
+	late := prose.Whether(e.Reason != "Killing" && e.Reason != "Unhealthy", 0, slack)
 	for _, r := range all {
 		switch {
 		case at.Add(time.Second).Before(r.from):

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"time"
 
 	"whylet.dev/whylet/fact"
@@ -16,10 +17,7 @@ const nodeMemory = 7 * 24 * time.Hour
 // Node answers about the node whose journal it is: when it was away, and whom it
 // evicted. The error is the journal's own.
 func Node(s journal.Source, q Question) (answer.Answer, error) {
-	from := q.Since
-	if from.IsZero() {
-		from = q.Now.Add(-nodeMemory)
-	}
+	from := cmp.Or(q.Since, q.Now.Add(-nodeMemory))
 	node, err := collect(s, journal.Query{Node: true, From: from})
 	if err != nil {
 		return answer.Answer{}, err
