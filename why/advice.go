@@ -252,7 +252,10 @@ func addHBALine(_ *inquiry, c counsel) answer.Fix {
 	if copies || database == "" {
 		database = "replication"
 	}
-	line := whether(host == "[local]", fmt.Sprintf("local %s %s scram-sha-256 (or trust, while it is set up)", database, user), fmt.Sprintf("host %s %s %s scram-sha-256", database, user, around(host)))
+	line := fmt.Sprintf("host %s %s %s scram-sha-256", database, user, around(host))
+	if host == "[local]" {
+		line = fmt.Sprintf("local %s %s scram-sha-256 (or trust, while it is set up)", database, user)
+	}
 	text := fmt.Sprintf("add this line to the database's pg_hba.conf, before any that rejects: %s; then select pg_reload_conf()", line)
 	if copies {
 		text += "; a line for database \"all\" does not match replication"

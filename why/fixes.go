@@ -253,6 +253,9 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	if first {
 		slices.Reverse(fixes)
 	}
+	if h.LimitRanged(run.Container) {
+		fixes = append(fixes, h.inspect("see which LimitRange sets it, and the most that it allows", h.kubectl("describe limitrange")))
+	}
 	return append(fixes, h.inspect("see how much memory it uses, now and in a while", h.kubectl("top pod %s --containers", h.Pod.Name)).As(answer.StepTop, answer.Slots{answer.SlotContainer: run.Container}))
 }
 

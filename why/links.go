@@ -156,7 +156,10 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		return text, values("from", b.From, "until", b.Until, "continued", b.Continued, "suspended", b.Suspended.String(),
 			"cpuWait", b.CPUWait.String(), "memoryStall", b.MemoryStall.String(), "majorFaults", b.MajorFaults)
 	case fact.NodeShutdown:
-		text := whether(b.Cancelled, "the machine does not shut down after all", fmt.Sprintf("the machine is about to shut down: %s to end", prose.Span(time.Duration(b.GraceSeconds)*time.Second)))
+		text := fmt.Sprintf("the machine is about to shut down: %s to end", prose.Span(time.Duration(b.GraceSeconds)*time.Second))
+		if b.Cancelled {
+			text = "the machine does not shut down after all"
+		}
 		return text, values("graceSeconds", b.GraceSeconds, "cancelled", b.Cancelled)
 	case fact.GPUError:
 		return fmt.Sprintf("GPU %s reported Xid %d: %s", b.Device, b.Code, prose.Brief(b.Message, kept)),

@@ -203,7 +203,10 @@ func (e ending) failedInARow(kind fact.ProbeKind) int {
 // openWords say what is known of an end, and what is missing to know whether and by
 // whom it was ordered.
 func (e ending) openWords() (what, missing string) {
-	what = whether(e.exit.Vanished, fmt.Sprintf("Container %s is gone from the container runtime, and how it ended is not known.", e.run.Container), fmt.Sprintf("Container %s ended with exit code %d%s.", e.run.Container, e.exit.ExitCode, e.after()))
+	what = fmt.Sprintf("Container %s ended with exit code %d%s.", e.run.Container, e.exit.ExitCode, e.after())
+	if e.exit.Vanished {
+		what = fmt.Sprintf("Container %s is gone from the container runtime, and how it ended is not known.", e.run.Container)
+	}
 	if at := e.stopped(); at != nil {
 		what = fmt.Sprintf("Container %s was stopped through the container runtime%s, with %s; it ended with exit code %d.",
 			e.run.Container, e.after(), signalName(fact.Of[fact.Signalled](at).Signal), e.exit.ExitCode)

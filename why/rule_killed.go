@@ -85,7 +85,10 @@ func senderSeen(e ending) *finding {
 		return nil
 	}
 	f := e.finds(answer.KilledByOther, certain, at).fix(e.h.logsFix(e.run))
-	how := whether(e.exit.Signal != b.Signal && e.exit.ExitCode != 128+b.Signal, fmt.Sprintf("on its %s (exit code %d)", signalName(b.Signal), e.exit.ExitCode), fmt.Sprintf("with %s", signalName(b.Signal)))
+	how := "with " + signalName(b.Signal)
+	if e.exit.Signal != b.Signal && e.exit.ExitCode != 128+b.Signal {
+		how = fmt.Sprintf("on its %s (exit code %d)", signalName(b.Signal), e.exit.ExitCode)
+	}
 	switch {
 	case b.SenderPID == b.PID && b.PID != 0 && e.exit.Signal != b.Signal && e.exit.ExitCode != 128+b.Signal:
 		return nil // a way to end that it has heeded by itself, with a code of its own

@@ -184,8 +184,9 @@ func probeNoSidecar(p *probing) *finding {
 	f.chain = p.chain(facts...)
 	f.text = fmt.Sprintf("The probe of container %s (%s) got no answer because the sidecar %s %s; the application was not asked.",
 		p.run.Container, p.mesh, name, cmp.Or(state, "does not answer on its port"))
+	ended := len(facts) > 0 && facts[0].Body.Kind() == (fact.Exited{}).Kind()
 	f.fixes = []answer.Fix{
-		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s%s", p.h.Pod.Name, name, whether(len(facts) > 0 && facts[0].Body.Kind() == (fact.Exited{}).Kind(), " --previous", shell.Line("")))),
+		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s%s", p.h.Pod.Name, name, whether(ended, " --previous", shell.Line("")))),
 		p.h.meshCheck(),
 	}
 	return f

@@ -277,7 +277,7 @@ func (h *inquiry) blameOOM(f *finding, run *history.Run, record *fact.Fact) {
 	default:
 		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s%s.", prose.Upper(victim), container, ofSize(o.Limit), o.crowd())
 		if h.LimitRanged(container) {
-			f.because = []string{"its manifest does not ask for that limit: a LimitRange of the namespace sets it."}
+			f.because = []string{"its manifest does not ask for that limit: a LimitRange of the namespace sets it where none is asked for."}
 		}
 		if words := heapWords(h.spec(container), o.Limit); words != "" {
 			f.because = append(f.because, words)

@@ -202,7 +202,7 @@ func steady(now time.Time, v Verdict) string {
 	if v.SteadySince.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("; unchanged for at least %s", prose.Span(now.Sub(v.SteadySince)))
+	return fmt.Sprintf("; the same answer for at least %s", prose.Span(now.Sub(v.SteadySince)))
 }
 
 // hopRows tell of the pods that a verdict leads to or takes down, each with what shows its
