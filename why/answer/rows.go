@@ -249,10 +249,7 @@ func howKnown(v Verdict) string {
 	case Inferred:
 		return "inferred (rule " + v.Rule + ")"
 	}
-	if v.Cause == None {
-		return "no problem found, but few checks were possible"
-	}
-	return "not enough evidence"
+	return prose.Whether(v.Cause == None, "no problem found, but few checks were possible", "not enough evidence")
 }
 
 // shownLinks is how many links of a chain fit beside the rest on one screen.

@@ -134,7 +134,6 @@ func (f *follower) begin(waits bool, pod types.UID) {
 	f.search = search{waits: waits, seen: map[types.UID]bool{pod: true}, callsBack: map[graph.ID]string{}}
 }
 
-// rootOf finds the root of a verdict of a pod.
 func (f *follower) rootOf(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict) diagnose.Diagnosis {
 	id := podID(pod)
 	f.graph.Find(graph.Finding{At: id, Cause: string(v.Cause), Effect: true, Waits: f.waits})
@@ -144,7 +143,6 @@ func (f *follower) rootOf(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 
 func podID(pod *v1.Pod) graph.ID { return graph.Of("pod", pod.Namespace, pod.Name) }
 
-// lead gives a verdict the cause of the root.
 func (f *follower) lead(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int, d diagnose.Diagnosis) {
 	hops, guess := f.hops(d.Path), d.Guess()
 	cluster.Lead(a, i, hops, guess)
@@ -153,7 +151,6 @@ func (f *follower) lead(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 	cluster.Share(a, i, hops, guess)
 }
 
-// hops are those of a path.
 func (f *follower) hops(path []graph.Edge) (hops []answer.Hop) {
 	last := f.ways[path[len(path)-1].Ref].root
 	for _, e := range path[:len(path)-1] {
@@ -263,7 +260,6 @@ func (n *visit) support() graph.Support {
 	return d.Support
 }
 
-// leads adds a way that explains the pod's trouble.
 func (n *visit) leads(w way, rel graph.Rel, s graph.Support, source graph.Source) {
 	if w.cause == "" && !w.back {
 		return

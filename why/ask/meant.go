@@ -166,7 +166,6 @@ func (q *question) instead(ctx context.Context, pod *v1.Pod, r reference) (answe
 	return answer.Fix{}, false
 }
 
-// keysOf are the keys of a ConfigMap or a Secret.
 func (q *question) keysOf(ctx context.Context, space string, r reference) ([]string, error) {
 	if r.kind == "Secret" {
 		o, err := oneOf[v1.Secret](ctx, q, space, r.name)
@@ -213,7 +212,6 @@ func (q *question) orMeant(ctx context.Context, t Target, err error) error {
 	return err
 }
 
-// mostMeant is how many names are proposed.
 const mostMeant = 5
 
 // notThere finds what was meant by the name of something that does not exist: a name nearly the

@@ -21,7 +21,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// place is somewhere that a pod asks.
 type place struct {
 	answer.Reach
 	host string
@@ -334,7 +333,6 @@ func (f *follower) known(ctx context.Context, space, host string) (*v1.Service, 
 	return service, nil
 }
 
-// address finds the Service or the pod that has an address.
 func (f *follower) address(ctx context.Context, space, ip string) (*v1.Service, *v1.Pod) {
 	for _, in := range []string{space, metav1.NamespaceAll} {
 		services, err := allOf[v1.Service](ctx, f.question, in)

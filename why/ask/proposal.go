@@ -37,7 +37,6 @@ func proposal[T any](ctx context.Context, c *Cluster, t Target, asks func(*serve
 	return byFront(ctx, q, q.space, spec, resultOf[T], func(q *question) (T, error) { return proposed[T](ctx, q, t, about) })
 }
 
-// proposed asks the nodes.
 func proposed[T any](ctx context.Context, q *question, t Target, about serve.Question) (none T, err error) {
 	pod, err := oneOf[v1.Pod](ctx, q, q.space, t.Name)
 	if err == nil {

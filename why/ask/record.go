@@ -307,7 +307,6 @@ func (r *recorder) byPod(ctx context.Context, pods []v1.Pod) (missed error) {
 // mostLost is of how many pods that are gone the facts are fetched one by one.
 const mostLost = 20
 
-// lost are pods that are gone.
 func (r *recorder) lost() []v1.Pod {
 	var all []v1.Pod
 	for _, uid := range slices.Sorted(maps.Keys(r.gone)) {

@@ -233,7 +233,6 @@ func oneOf[T any](ctx context.Context, q *question, space, name string) (*T, err
 	})
 }
 
-// items returns the objects of a list.
 func items[T any](list runtime.Object) []T {
 	at, err := meta.GetItemsPtr(list)
 	if all, ok := at.(*[]T); ok && err == nil {

@@ -14,6 +14,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/graph"
+	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
 
@@ -146,10 +147,8 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 // byPlace words what led to a Service or pod.
 func byPlace(p place, where string) string {
 	who := cluster.Who(p.Container)
-	if p.answer {
-		return fmt.Sprintf("the answer of %s names %s (%s)", who, where, strings.TrimSuffix(p.Text, "."))
-	}
-	return fmt.Sprintf("%s asks %s (%s)", who, where, strings.TrimSuffix(p.Text, "."))
+	asks := prose.Whether(p.answer, "the answer of "+who+" names", who+" asks")
+	return fmt.Sprintf("%s %s (%s)", asks, where, strings.TrimSuffix(p.Text, "."))
 }
 
 // at looks at a pod that is asked: at its own trouble, and that of whom it asks.

@@ -216,7 +216,6 @@ func (q *question) elsewhere(ctx context.Context, service *v1.Service) (answer.A
 	return cluster.NameForNothing(service, apierrors.IsNotFound(err), q.now()), true
 }
 
-// behindService asks about the pods.
 func (q *question) behindService(ctx context.Context, service *v1.Service) ([]answer.Answer, error) {
 	pods, err := allOf[v1.Pod](ctx, q, q.space)
 	if err != nil {

@@ -7,14 +7,13 @@
 //	              cannot reach
 //	workload.go   what stands for several pods, and whether it lacks some; controller.go, why it has too few
 //	service.go    why a Service has no endpoints; listening.go, whether its pods listen for it
-//	follow.go     what may be another pod's trouble; lead.go, what is told where it leads;
+//	follow.go     what may be another pod's trouble; lead.go, what is told where it leads, and what to do there;
 //	              settings.go, what configures a pod
 //	policy.go     the NetworkPolicy that blocks a connection; policy_steps.go, how to admit it
 //	doors.go      a Service that is asked, and leads to nobody who takes requests
 //	echo.go       what one says that another says too
 //	seems_well.go what is wrong with a pod that looks well, also of a disk that is full
 //	mutual.go     pods that wait for each other, for those that have a copy, and for one before it that is not ready
-//	steps.go      what to do about one that looks well and is to blame
 //	no_name.go    names of nobody, who asks for them where nobody knows any, and addresses that pods had
 //	named_line.go the line of a ConfigMap that words are about; named_file.go, where they call its
 //	             file otherwise

@@ -115,7 +115,6 @@ func (c NodeCase) measured(p *v1.Pod) (usage int64, known bool) {
 	return usage, known
 }
 
-// most is what a pod may use.
 func (c NodeCase) most(p *v1.Pod) (int64, bool) {
 	return health.MemoryAsk(&p.Spec).Most(c.allocatable()), true
 }

@@ -230,10 +230,7 @@ func requested(pod *v1.Pod, message string) string {
 			all = append(all, text)
 		}
 	}
-	if len(all) == 0 {
-		return ""
-	}
-	return " than " + strings.Join(all, " and ")
+	return prose.Whether(len(all) > 0, " than "+strings.Join(all, " and "), "")
 }
 
 var insufficient = regexp.MustCompile(`Insufficient ([a-z][\w./-]*\w)`)

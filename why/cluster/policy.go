@@ -128,10 +128,7 @@ func admission(c netpol.Connection, r netpol.Result) string {
 	if m.Address && len(peer.Addresses) > 0 {
 		differ = append(differ, "the address is "+strings.Join(peer.Addresses, ", "))
 	}
-	if len(differ) == 0 {
-		return who + "."
-	}
-	return who + "; " + strings.Join(differ, ", ") + "."
+	return who + prose.Whether(len(differ) > 0, "; "+strings.Join(differ, ", "), "") + "."
 }
 
 func countRules(r netpol.Result) (n int) {

@@ -25,7 +25,6 @@ var (
 	ofFile = regexp.MustCompile(`(?i)\b(?:settings?|options?|property|properties)\b`)
 )
 
-// missed are the variables that words miss.
 func missed(said string) (all []string) {
 	add := func(names ...string) {
 		for _, name := range names {

@@ -160,10 +160,7 @@ func otherImages(pod, template *v1.PodSpec) string {
 			}
 		}
 	}
-	if len(all) == 0 {
-		return ", which has the same images"
-	}
-	return ", where " + strings.Join(all, " and ")
+	return prose.Whether(len(all) > 0, ", where "+strings.Join(all, " and "), ", which has the same images")
 }
 
 // takesHold is how long a controller may take with an object that is new.

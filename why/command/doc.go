@@ -2,8 +2,7 @@
 // asks is in package ask, this is its flags and what it prints.
 //
 //	command.go   the flags, and one run
-//	source.go    who is asked: a cluster as kubectl finds it, a journal, a file, a dump
-//	manifest.go  -f: what a manifest made
+//	source.go    who is asked: a cluster as kubectl finds it, a journal, a file, a dump; and -f: about what a manifest made
 //	write.go     answers as text, JSON and YAML
 //	watch.go     -w: a line for each change
 //	proposal.go  --what-if and --suggest

@@ -3,8 +3,7 @@
 //
 //	dump.go      the case, its time, and what was left out
 //	files.go     the files of a folder, of an archive, or one
-//	objects.go   API objects in JSON and YAML, and lists of them
-//	stream.go    the single stream of kubectl cluster-info dump
+//	objects.go   API objects in JSON and YAML, lists of them, and the single stream of kubectl cluster-info dump
 //	logs.go      logs of containers: whose they are, and the forms in which runtimes write a line
 //	describe.go  the texts of kubectl describe pod
 //	events.go    the tables of kubectl get events

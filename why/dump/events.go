@@ -34,7 +34,6 @@ var (
 	tableTop = regexp.MustCompile(`^(?:NAMESPACE +)?LAST SEEN +(?:TYPE|FIRST SEEN)[A-Z ]*MESSAGE`)
 )
 
-// ago reads an age.
 func ago(text string) (time.Duration, bool) {
 	m := age.FindStringSubmatch(text)
 	if m == nil || text == "" {

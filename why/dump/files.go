@@ -27,7 +27,6 @@ const (
 	expands = 16
 )
 
-// file is one of a dump.
 type file struct {
 	name     string // below the dump's root, with slashes
 	modified time.Time
@@ -35,7 +34,6 @@ type file struct {
 	in       io.Reader
 }
 
-// files reads all files at a path.
 func (r *reader) files(at string) error {
 	info, err := os.Stat(at)
 	if err != nil {

@@ -66,10 +66,7 @@ func Plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
-	if strings.HasSuffix(thing, "s") {
-		return fmt.Sprintf("%d %ses", n, thing)
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return fmt.Sprintf("%d %s%s", n, thing, Whether(strings.HasSuffix(thing, "s"), "es", "s"))
 }
 
 // Seconds is a duration in whole seconds, rounded up.
