@@ -11,8 +11,8 @@
 //	clean.go     what is not to be shown, dropped from what others say; and an answer without secrets
 //	rows.go      what an answer says to people, row by row, as data
 //	text.go      the rows as text
-//	common.go    what pods have in common that fail alike
-//	overview.go  many answers at once, a line each, or what many pods have in common, told once
+//	overview.go  many answers at once, a line each, or what many pods have in common, told once; also of those that
+//	             fail alike
 //	report.go    many answers as Markdown, for a pull request, and as a JUnit report, for CI
 //	eviction.go  the order in which pods go
 package answer

@@ -10,9 +10,8 @@
 //	tell.go     Seen: what the API server shows of a pod, and Explain; facts in the order of their times, and what kubelet
 //	            decided by them
 //	runs.go     starts, ends and waits of containers
-//	events.go   events: which run each belongs to
+//	events.go   events: which run each belongs to, and when the absence of one says something
 //	status.go   the status as it was at earlier times
-//	silence.go  when the absence of an event says something
 //	gone.go     a pod that does not exist any more
 //	config.go   which ConfigMaps a pod reads
 package fromapi

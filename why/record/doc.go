@@ -3,9 +3,8 @@
 // nodes, the last lines of its containers, and the API's objects.
 //
 //	record.go   the case and its file
-//	redact.go   what is left out of it
+//	redact.go   what is left out of it, and objects that would do harm
 //	kinds.go    the kinds of objects in it
-//	sound.go    objects that would do harm
 //	server.go   a cluster's API server that has one case and nothing else
 //
 // ask.Recorded asks a case by [Case.Client].
