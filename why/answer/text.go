@@ -79,7 +79,10 @@ func (s Style) row(w *strings.Builder, r Row) {
 	case RowWell:
 		fmt.Fprintf(w, "%s\n", s.paint("dim", r.Text))
 	case RowGap:
-		text := prose.Whether(r.At.IsZero() && r.Until.IsZero(), r.Text, fmt.Sprintf("not seen: %s to %s: %s", s.clock(r.At), s.clock(r.Until), r.Text)) // nobody looked at all
+		text := fmt.Sprintf("not seen: %s to %s: %s", s.clock(r.At), s.clock(r.Until), r.Text)
+		if r.At.IsZero() && r.Until.IsZero() {
+			text = r.Text // nobody looked at all
+		}
 		fmt.Fprintf(w, "%s\n", s.paint("dim", text))
 	default:
 		text := r.Text

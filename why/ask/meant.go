@@ -191,7 +191,10 @@ type NotThereError struct {
 }
 
 func (e *NotThereError) Error() string {
-	text := prose.Whether(e.NoNamespace, fmt.Sprintf("there is no namespace %s", e.Namespace), fmt.Sprintf("there is no %s %s", e.Kind, strings.TrimPrefix(e.Namespace+"/"+e.Name, "/")))
+	text := fmt.Sprintf("there is no %s %s", e.Kind, strings.TrimPrefix(e.Namespace+"/"+e.Name, "/"))
+	if e.NoNamespace {
+		text = fmt.Sprintf("there is no namespace %s", e.Namespace)
+	}
 	switch {
 	case len(e.Meant) > 0:
 		text += "; did you mean " + strings.Join(e.Meant, ", ") + "?"

@@ -214,7 +214,10 @@ func CronJobAnswer(c *batchv1.CronJob, last *answer.Answer, now time.Time) answe
 // newestJob takes over what is wrong with a CronJob's newest job.
 func newestJob(a *answer.Answer, c *batchv1.CronJob, last *answer.Answer) {
 	a.Journal = last.Journal
-	waits := prose.Whether(c.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && len(c.Status.Active) > 0, " While it is active no other is started (concurrencyPolicy Forbid).", "")
+	waits := ""
+	if c.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && len(c.Status.Active) > 0 {
+		waits = " While it is active no other is started (concurrencyPolicy Forbid)."
+	}
 	for s, v := range last.Ill() {
 		s.Text, v.Text = "job "+last.Subject.Name+": "+s.Text, v.Text+waits
 		a.Put(s, v)

@@ -36,7 +36,10 @@ func notListening(service *v1.Service, pods, candidates []v1.Pod, answers []answ
 			continue
 		}
 		f, all = answer.Verdict{Cause: answer.ServicePortMismatch, Rule: "target-port", Certainty: answer.Inferred}, len(d.names) == d.looked
-		who := prose.Whether(all, "on which none of them listens", fmt.Sprintf("on which %d of %d do not listen (%s), so what is sent there is refused", len(d.names), d.looked, prose.Brief(strings.Join(d.names, ", "), 100)))
+		who := fmt.Sprintf("on which %d of %d do not listen (%s), so what is sent there is refused", len(d.names), d.looked, prose.Brief(strings.Join(d.names, ", "), 100))
+		if all {
+			who = "on which none of them listens"
+		}
 		f.Text = fmt.Sprintf("Port %d of the Service goes to port %s of its pods, %s (%s looked into, last at %s)", port.Port, targetWord(port), who, prose.Plural(d.looked, "pod"), d.at.Format(time.TimeOnly))
 		f.Text += prose.Whether(len(d.others) > 0, "; they listen on "+strings.Join(d.others, ", "), "") + "."
 		f.Fixes = []answer.Fix{edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", port.Port))}

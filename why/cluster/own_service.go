@@ -83,7 +83,10 @@ func OwnService(v *answer.Verdict, pod *v1.Pod, service *v1.Service, attempt ans
 	if v.Container != "" {
 		who = " of container " + v.Container
 	}
-	is := prose.Whether(host == service.Name, host+", which is the Service of the pod itself", fmt.Sprintf("%s, which is Service %s/%s of the pod itself", host, service.Namespace, service.Name))
+	is := fmt.Sprintf("%s, which is Service %s/%s of the pod itself", host, service.Namespace, service.Name)
+	if host == service.Name {
+		is = host + ", which is the Service of the pod itself"
+	}
 	v.Turn(answer.ProbeCommandFailed, "probe-own-service", fmt.Sprintf("The command of the %s%s asks %s. That leads to the pod only when it is ready: %s.", probe, who, is, never))
 	v.DropSteps(kubectl.Why("", "svc", service.Namespace, service.Name).SameAs) // it leads back here
 	itself := prose.Whether(port != 0, fmt.Sprintf("127.0.0.1:%d", port), "127.0.0.1")

@@ -16,7 +16,6 @@ import (
 	"whylet.dev/whylet/observe/reported"
 	"whylet.dev/whylet/shadow"
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/prose"
 )
 
 // Departed returns the answer about a pod that does not exist any more, by the events that are left of
@@ -167,7 +166,10 @@ func (t *teller) ends(e reported.Event) {
 		t.tell(e.Last, e.Container, r.attempt, fact.Exited{Vanished: true})
 	}
 	if message, failed := strings.CutPrefix(e.Message, "Error: "); failed && e.Reason == "Failed" && !strings.Contains(message, "Pull") {
-		reason := prose.Whether(knowledge.Any(message, knowledge.NoSuchObject, knowledge.NoSuchKey, knowledge.RunsAsRoot), "CreateContainerConfigError", "RunContainerError")
+		reason := "RunContainerError"
+		if knowledge.Any(message, knowledge.NoSuchObject, knowledge.NoSuchKey, knowledge.RunsAsRoot) {
+			reason = "CreateContainerConfigError"
+		}
 		t.tell(e.Last, e.Container, t.attempt(e, e.Last), fact.StartFailed{Reason: reason, Message: message})
 	}
 	if e.Reason == "Evicted" && len(fact.PressuresIn(e.Message)) == 0 {

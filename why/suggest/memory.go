@@ -39,7 +39,10 @@ func (s subject) memory() []Suggestion {
 		g.TooFew, g.Why = true, "no look at its memory is kept"
 		return []Suggestion{g}
 	}
-	seen := prose.Whether(u.samples == 0, "no look at its memory is kept", fmt.Sprintf("it held at most %s without page cache (looked at %s in %s)", prose.Size(u.most), prose.Times(int(u.samples)), prose.Span(u.last.Sub(u.first))))
+	seen := fmt.Sprintf("it held at most %s without page cache (looked at %s in %s)", prose.Size(u.most), prose.Times(int(u.samples)), prose.Span(u.last.Sub(u.first)))
+	if u.samples == 0 {
+		seen = "no look at its memory is kept"
+	}
 	switch {
 	case u.growing:
 		g.Why = seen + fmt.Sprintf(", and grew steadily, from %s to %s in one run: any limit is reached in the end; look for the leak first", prose.Size(u.from), prose.Size(u.to))
