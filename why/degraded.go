@@ -142,7 +142,7 @@ func (g complainedNow) isShare() bool {
 
 // goesOn reports whether an error occurs often enough, and its last occurrence is no older than its interval allows.
 func (g complainedNow) goesOn(now time.Time) bool {
-	least := whether(g.another, leastUnreached, leastErrors)
+	least := prose.Whether(g.another, leastUnreached, leastErrors)
 	if g.Until.IsZero() {
 		return g.Count >= leastErrors && (g.another || g.isShare()) && g.log.story.Len()-g.Last <= leastErrors
 	}
@@ -235,7 +235,7 @@ func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
 			return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Last, a.Last))
 		})
 		for _, c := range all[:min(len(all), mostNoted)] {
-			what := whether(c.Severity == logline.Warning, "a warning", "an error")
+			what := prose.Whether(c.Severity == logline.Warning, "a warning", "an error")
 			note := answer.Note{Cause: answer.AppUnhealthy, Text: fmt.Sprintf("container %s logged %s (%s): %s", l.Container, what, c.howOften(h.Now), quoteAs(answer.RoleNoted, c.text, kept))}
 			v := &a.Verdicts[0]
 			v.Contributing = append(v.Contributing, note)
@@ -345,7 +345,7 @@ func (g complainedNow) howOften(now time.Time) string {
 		return prose.Times(g.Count)
 	}
 	ago := now.Sub(g.Until)
-	last := whether(ago >= time.Second, prose.Span(ago)+" ago", "just now")
+	last := prose.Whether(ago >= time.Second, prose.Span(ago)+" ago", "just now")
 	if g.Count == 1 {
 		return prose.Times(g.Count) + ", " + last
 	}
@@ -483,7 +483,7 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 		return true
 	}
 	if v := &a.Verdicts[0]; !slices.ContainsFunc(pod.Spec.Containers, hasProbe) && v.Certainty == answer.Unknown && slices.ContainsFunc(logs, func(l Log) bool { return len(l.Lines) > 0 }) {
-		what := whether(logsAreClean(pod, logs), "has no error", "repeats no error")
+		what := prose.Whether(logsAreClean(pod, logs), "has no error", "repeats no error")
 		v.Say(answer.Parts{Subject: subject(v.Container), What: "Kubernetes reports no problem and the log " + what + ", but no probe tests this pod."})
 	}
 	return false

@@ -107,11 +107,11 @@ func (e ending) explain() answer.Verdict {
 		what, missing := e.openWords()
 		return undecided(run.Container, what, e.chain(e.stopped()), rest, missing, h.logsFix(run), h.describeFix())
 	}
-	what := fmt.Sprintf("Container %s ended with exit code %d%s, and %s.", run.Container, e.exit.ExitCode, e.after(), whether(h.FromAPI, "no event says that the node ended it", "the node did not end it"))
+	what := fmt.Sprintf("Container %s ended with exit code %d%s, and %s.", run.Container, e.exit.ExitCode, e.after(), prose.Whether(h.FromAPI, "no event says that the node ended it", "the node did not end it"))
 	look := []answer.Fix{kubectl.OnNode("look for the kernel's own record on the node", "dmesg -T | grep -iE 'oom|killed process' | tail")}
 	missing := "The evidence does not tell these apart."
 	if !e.exit.OOMKnown {
-		missing = whether(e.exit.RuntimeReason == "OOMKilled",
+		missing = prose.Whether(e.exit.RuntimeReason == "OOMKilled",
 			"The container runtime says OOMKilled, which it also says when a child or a sibling was the victim; the kernel's own record of this end was not seen.",
 			"Whether the kernel's OOM killer took a process of it could not be seen (the container's cgroup was gone, or the kernel log not readable).")
 	}
@@ -121,7 +121,7 @@ func (e ending) explain() answer.Verdict {
 	case e.h.FromAPI && e.unread():
 		missing = "What it said before could not be read."
 	case e.h.FromAPI && e.exit.RuntimeReason == "OOMKilled":
-		what += " The container runtime says OOMKilled: the kernel killed some process in it for memory, then or before" + whether(e.limit() == 0, "; it has no limit of its own.", "; it has a limit of "+prose.Size(e.limit())+".")
+		what += " The container runtime says OOMKilled: the kernel killed some process in it for memory, then or before" + prose.Whether(e.limit() == 0, "; it has no limit of its own.", "; it has a limit of "+prose.Size(e.limit())+".")
 		missing = "Which process that was, and whether the container ended for it, was not seen."
 		if e.limit() > 0 {
 			look = append(look, e.h.specFix(fmt.Sprintf("if the kernel's record has it, raise the memory limit of container %s, or have it use less", run.Container)))
@@ -231,7 +231,7 @@ func (e ending) probeKill(kill fact.Kill) answer.Verdict {
 	p := newProbing(e.h, e.run, kind, e.run.Kill.Because)
 	v := p.explain()
 	v.Chain = inOrder(append(v.Chain, links(e.run.Kill, e.run.Exit)...))
-	row := whether(len(p.failed) > 1, " "+prose.Times(len(p.failed))+" in a row", "")
+	row := prose.Whether(len(p.failed) > 1, " "+prose.Times(len(p.failed))+" in a row", "")
 	then := fmt.Sprintf("So its %s probe failed%s, and the node ended the container", kindWord(kind), row)
 	if e.exit.ExitCode != 0 {
 		then += fmt.Sprintf(" (exit code %d)", e.exit.ExitCode)
@@ -268,7 +268,7 @@ func (e ending) sandboxKill() answer.Verdict {
 }
 
 func colon(text string) string {
-	return whether(text == "", "", ": "+strings.TrimSuffix(prose.Brief(text, kept), "."))
+	return prose.Whether(text == "", "", ": "+strings.TrimSuffix(prose.Brief(text, kept), "."))
 }
 
 // newImage says which image the container had and got, where that is what changed last in the pod's spec.

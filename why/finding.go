@@ -9,6 +9,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // weight says how well a finding is supported.
@@ -235,7 +236,7 @@ func (f finding) parts(container string) answer.Parts {
 }
 
 func subject(container string) string {
-	return whether(container == "", "the pod", "container "+container)
+	return prose.Whether(container == "", "the pod", "container "+container)
 }
 
 // take puts a finding that did not win where it belongs.

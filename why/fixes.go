@@ -153,7 +153,7 @@ func (h *inquiry) limitsFix(text string) answer.Fix {
 
 // logsFix shows a run's last words.
 func (h *inquiry) logsFix(run *history.Run) answer.Fix {
-	previous := whether(run.Exit != nil && h.Last(run.Container).Attempt != run.Attempt, " -p", shell.Line(""))
+	previous := prose.Whether(run.Exit != nil && h.Last(run.Container).Attempt != run.Attempt, " -p", shell.Line(""))
 	logs := func(lines int) string {
 		return h.kubectl("logs %s -c %s%s --tail=%d", h.Pod.Name, run.Container, previous, lines)
 	}
@@ -207,7 +207,7 @@ func (p *probing) field(name string) string {
 func (p *probing) portFix(mine []fact.Listener) answer.Fix {
 	ports := portsOf(mine)
 	all := strings.Join(ports, " or ")
-	return p.h.specFix(fmt.Sprintf("set %s of container %s to %s", p.field("port"), p.run.Container, whether(len(ports) == 1, all+", where it listens", "that of its ports which is to be asked: "+all)))
+	return p.h.specFix(fmt.Sprintf("set %s of container %s to %s", p.field("port"), p.run.Container, prose.Whether(len(ports) == 1, all+", where it listens", "that of its ports which is to be asked: "+all)))
 }
 
 func portsOf(all []fact.Listener) (ports []string) {
@@ -241,7 +241,7 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	raised := 2 * o.Limit
 	first, less := false, "have container "+run.Container+" use less: limit its caches, its heap or its number of workers"
 	if g, ok := heapOf(h.spec(run.Container)); ok && o.Limit > 0 && float64(g.bytes) > besideHeap*float64(o.Limit) {
-		first, less = true, fmt.Sprintf("lower %s, to %s at most%s: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))), whether(strings.Contains(h.valuesOf(run.Container), "-Xms"), ", and -Xms with it", ""))
+		first, less = true, fmt.Sprintf("lower %s, to %s at most%s: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))), prose.Whether(strings.Contains(h.valuesOf(run.Container), "-Xms"), ", and -Xms with it", ""))
 		raised = max(raised, int64(float64(g.bytes)/besideHeap))
 		text = fmt.Sprintf("or raise the memory limit to %s at least, for a heap of that size", prose.Size(int64(float64(g.bytes)/besideHeap)))
 	} else if s, allows := roomier(h.spec(run.Container), o.Limit); allows > 0 {
@@ -289,7 +289,7 @@ func (f finding) advised(tells func(string) bool) []answer.Fix {
 	if within && (a.Brief == "" || slices.ContainsFunc(f.fixes, changes)) {
 		return f.fixes // it tells how something has to be, and so what is wrong; or there is more to do than it says
 	}
-	what := whether(within, prose.Brief(a.Brief, mostToldAgain), fmt.Sprintf("%q", prose.Midst(a.Text, mostAdvised)))
+	what := prose.Whether(within, prose.Brief(a.Brief, mostToldAgain), fmt.Sprintf("%q", prose.Midst(a.Text, mostAdvised)))
 	fix := answer.Fix{Text: "check what its words ask: " + what, Risk: answer.Restarts}
 	if !a.Asks {
 		fix.Text, fix.ID, fix.Slots = "do what its words advise: "+what, answer.StepAdvice, answer.Slots{answer.SlotAdvice: what}

@@ -61,7 +61,7 @@ func (e ending) ranWell() (since time.Time, ok bool) {
 // sawNoOOM says whether no process of the container was OOM-killed: by the kernel's counters, or, where
 // nobody looked at them, by the runtime's word.
 func (e ending) sawNoOOM() bool {
-	return whether(e.h.FromAPI, e.exit.RuntimeReason == "Error" || e.exit.RuntimeReason == "Completed", e.exit.OOMKnown && e.exit.OOMKills == 0)
+	return prose.Whether(e.h.FromAPI, e.exit.RuntimeReason == "Error" || e.exit.RuntimeReason == "Completed", e.exit.OOMKnown && e.exit.OOMKills == 0)
 }
 
 // farCommands are programs of probes that ask others than the container, unless they are
@@ -380,7 +380,7 @@ func (h *inquiry) byAPI(a *answer.Answer) {
 			v.Certainty, v.Rule = answer.Inferred, "act-inferred"
 		}
 		if v.Cause == answer.CauseUnknown {
-			kind := whether(v.Probe != "", answer.NotReady, a.Symptoms[i].Kind)
+			kind := prose.Whether(v.Probe != "", answer.NotReady, a.Symptoms[i].Kind)
 			v.Text += " An agent on the node (kubectl why install) would have seen " + unseenBy[kind] + "."
 		}
 		if v.Cause == answer.None && a.Symptoms[i].Kind != answer.Completed {

@@ -197,7 +197,7 @@ func (h *inquiry) givenFiles(f *finding, c *v1.Container, said string) (all []st
 		for _, m := range aPath.FindAllStringSubmatch(line, mostPaths) {
 			file := mounts.Clean(strings.TrimRight(m[1], ".-"))
 			mount, volume := h.volumeOf(c.Name, file)
-			at := whether(volume != nil, mount.MountPath, path.Dir(file))
+			at := prose.Whether(volume != nil, mount.MountPath, path.Dir(file))
 			if text := h.filled(c.Name, file, mount, volume); text != "" && !seen[at] {
 				seen[at] = true
 				all = append(all, text)

@@ -16,7 +16,7 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-func afterSpan(d time.Duration) string { return whether(d == 0, "", " after "+prose.Span(d)) }
+func afterSpan(d time.Duration) string { return prose.Whether(d == 0, "", " after "+prose.Span(d)) }
 
 // Tell words any fact as a link of a chain.
 func Tell(f fact.Fact) answer.Link { return link(&f) }
@@ -101,7 +101,7 @@ func describe(b fact.Body) (string, map[string]any) {
 		return describeLook(b)
 	case fact.StatusSeen:
 		said := cmp.Or(b.Status.Message, b.Status.Reason)
-		return fmt.Sprintf("the pod's status is %s%s", cmp.Or(string(b.Status.Phase), "not known"), whether(said == "", "", ": "+prose.Brief(said, kept))), values("phase", b.Status.Phase, "reason", b.Status.Reason, "message", b.Status.Message)
+		return fmt.Sprintf("the pod's status is %s%s", cmp.Or(string(b.Status.Phase), "not known"), prose.Whether(said == "", "", ": "+prose.Brief(said, kept))), values("phase", b.Status.Phase, "reason", b.Status.Reason, "message", b.Status.Message)
 	case fact.Sampled:
 		return describeSample(b)
 	default:
@@ -149,7 +149,7 @@ func describePlain(b fact.Body) (string, map[string]any) {
 	case fact.AgentStarted:
 		return "the node's agent started; its last run ended " + string(b.Previous), values("previous", b.Previous, "lastSeen", b.LastSeen)
 	case fact.AgentStopped:
-		text := whether(b.Reason != "", "the node's agent ended, to start again with its control plane", "the node's agent ended, as it was asked to")
+		text := prose.Whether(b.Reason != "", "the node's agent ended, to start again with its control plane", "the node's agent ended, as it was asked to")
 		return text, values("signal", b.Signal, "reason", b.Reason, "since", b.Since)
 	case fact.AgentStalled:
 		text, _ := stalledWords(b)
@@ -255,14 +255,14 @@ func describeLook(b fact.Looked) (string, map[string]any) {
 		return "looking into it failed: " + prose.Brief(b.Error, kept), values("error", b.Error)
 	}
 	parts := []string{
-		whether(b.State == "", "", "main process "+stateWords(b.State)),
-		whether(b.Over > 0, fmt.Sprintf("used %s CPU in %s", prose.Span(b.CPUUsed), prose.Span(b.Over)), ""),
-		whether(len(b.Commands) > 0 && len(b.Listeners) == 0, "beside it "+prose.Brief(strings.Join(b.Commands, ", "), 60), ""),
+		prose.Whether(b.State == "", "", "main process "+stateWords(b.State)),
+		prose.Whether(b.Over > 0, fmt.Sprintf("used %s CPU in %s", prose.Span(b.CPUUsed), prose.Span(b.Over)), ""),
+		prose.Whether(len(b.Commands) > 0 && len(b.Listeners) == 0, "beside it "+prose.Brief(strings.Join(b.Commands, ", "), 60), ""),
 	}
 	for _, d := range b.Dialing {
 		parts = append(parts, "waits for an answer of "+d.Remote)
 	}
-	parts = append(parts, whether(len(b.Listeners) == 0, "nothing listens", "listens on "+listening(b.Listeners)))
+	parts = append(parts, prose.Whether(len(b.Listeners) == 0, "nothing listens", "listens on "+listening(b.Listeners)))
 	if f := b.Files; f != nil && f.Open >= f.Limit {
 		parts = append(parts, fmt.Sprintf("%d of %d files open", f.Open, f.Limit))
 	}
@@ -291,9 +291,9 @@ func listening(all []fact.Listener) string {
 }
 
 func describeSample(b fact.Sampled) (string, map[string]any) {
-	return joined(", ", whether(b.MemoryCurrent > 0, "memory "+prose.Size(b.MemoryCurrent), ""),
-			whether(b.HighEvents > 0, fmt.Sprintf("over memory.high %d times so far", b.HighEvents), ""),
-			whether(b.Periods > 0, fmt.Sprintf("%d of %d CPU periods throttled so far", b.ThrottledPeriods, b.Periods), "")), values("memoryCurrent", b.MemoryCurrent, "memoryPeak", b.MemoryPeak, "memoryLimit", b.MemoryLimit,
+	return joined(", ", prose.Whether(b.MemoryCurrent > 0, "memory "+prose.Size(b.MemoryCurrent), ""),
+			prose.Whether(b.HighEvents > 0, fmt.Sprintf("over memory.high %d times so far", b.HighEvents), ""),
+			prose.Whether(b.Periods > 0, fmt.Sprintf("%d of %d CPU periods throttled so far", b.ThrottledPeriods, b.Periods), "")), values("memoryCurrent", b.MemoryCurrent, "memoryPeak", b.MemoryPeak, "memoryLimit", b.MemoryLimit,
 			"memoryFile", b.MemoryFile, "memoryShmem", b.MemoryShmem, "memoryHigh", b.MemoryHigh, "highEvents", b.HighEvents, "periods", b.Periods, "throttledPeriods", b.ThrottledPeriods,
 			"oomKills", b.OOMKills, "pids", b.PIDs, "pidLimit", b.PIDLimit)
 }
@@ -318,8 +318,8 @@ func describeAgain(b fact.AskedAgain) (string, map[string]any) {
 }
 
 func describeEnded(b fact.ProcessEnded) (string, map[string]any) {
-	who := whether(b.Main, "the main process", "a child process")
-	how := whether(b.Signal != 0, "was ended by "+signalName(b.Signal), fmt.Sprintf("ended by itself with exit code %d", b.ExitCode))
+	who := prose.Whether(b.Main, "the main process", "a child process")
+	how := prose.Whether(b.Signal != 0, "was ended by "+signalName(b.Signal), fmt.Sprintf("ended by itself with exit code %d", b.ExitCode))
 	text := fmt.Sprintf("%s%s %s", who, inBrackets("", process(b.Command, b.PID)), how)
 	if b.Lived > 0 {
 		text += " after " + prose.Span(b.Lived)

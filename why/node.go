@@ -41,7 +41,7 @@ func (o Outage) Long(now time.Time) bool {
 }
 
 // last is when it was over, or now.
-func (o Outage) last(now time.Time) time.Time { return whether(o.Until.IsZero(), now, o.Until) }
+func (o Outage) last(now time.Time) time.Time { return prose.Whether(o.Until.IsZero(), now, o.Until) }
 
 // Outages finds in the facts about a node when it was away and why, oldest first.
 func Outages(node []fact.Fact) []Outage {

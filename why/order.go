@@ -177,7 +177,7 @@ func (e ending) probeMayHaveFailed(kind fact.ProbeKind) bool {
 	return true
 }
 
-func latest(a, b time.Time) time.Time { return whether(a.After(b), a, b) }
+func latest(a, b time.Time) time.Time { return prose.Whether(a.After(b), a, b) }
 
 // due says whether a probe was seen to fail as often as it takes to end the container.
 func (e ending) due(kind fact.ProbeKind) bool {
@@ -270,7 +270,7 @@ var decisions = []string{
 func namer(by string) *strings.Replacer {
 	var pairs []string
 	for _, what := range decisions {
-		between := whether(strings.HasPrefix(what, "'"), "", " ")
+		between := prose.Whether(strings.HasPrefix(what, "'"), "", " ")
 		pairs = append(pairs, "the node"+between+what, by+between+what, "The node"+between+what, by+between+what)
 	}
 	return strings.NewReplacer(pairs...)

@@ -40,7 +40,7 @@ func (h *inquiry) decide(v *answer.Verdict) {
 // outcomes are what to change where a look shows that a cause is so, by that cause. The zero step is none.
 var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.AppUnhealthy:             unhealthyOutcome,
-	answer.AppExitError:             correctConfig,
+	answer.AppExitError:             exitOutcome,
 	answer.InitFailed:               correctConfig,
 	answer.DependencyDown:           configOutcome("if the name or the address is wrong: correct it"),
 	answer.AppExitSuccess:           specOutcome("if it is meant to keep running: have its command stay in the foreground; if its work is done then: run it as a Job"),
@@ -49,7 +49,7 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.AppOverloaded:            specOutcome("if it is busy with requests: raise its CPU request and limit, or run more pods"),
 	answer.CPUThrottled:             specOutcome("if it needs more CPU than its limit: raise the limit"),
 	answer.AppNotListening:          specOutcome("if it listens on another port now: set the port of the probe to that one"),
-	answer.AppListensElse:           specOutcome("if it listens on another port, or on 127.0.0.1 alone: set the port of the probe to that one, or have it listen on 0.0.0.0"),
+	answer.AppListensElse:           specOutcome("if it listens on another port: set the port of the probe to that; on 127.0.0.1 alone: have it listen on 0.0.0.0; on none: mend what its log complains of; on that port: look for a NetworkPolicy or a firewall between"),
 	answer.ChildProcessEnded:        specOutcome("if nothing starts that process again: have the main process start it again, or end with it, so that the container is restarted at once"),
 	answer.AppHang:                  hangOutcome,
 	answer.MemoryLimit:              memoryOutcome,
@@ -69,7 +69,7 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 }
 
 // correctConfig is for what only the words of the program tell.
-var correctConfig = configOutcome("if its log names a setting, a file or an address that is wrong: correct that")
+var correctConfig = configOutcome("if its log says why (a setting, a file or an address that is wrong): correct that")
 
 // outcome makes a step for one verdict.
 type outcome = func(*inquiry, *answer.Verdict) answer.Fix
@@ -109,6 +109,15 @@ func unhealthyOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 		text = "if something else that it needs is down: mend that, and have the probe's command not test it"
 	}
 	return h.specFix(text)
+}
+
+// exitOutcome is for a main process that failed by itself.
+func exitOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
+	f := correctConfig(h, v)
+	if now := h.Last(v.Container); h.runs(now) && readyLast(now) {
+		f.Text = "nothing has to be done while it runs; " + f.Text
+	}
+	return f
 }
 
 // hangOutcome frees what hangs, where no liveness probe does that already.

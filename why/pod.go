@@ -230,7 +230,7 @@ func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 	if len(h.Object.Spec.Containers) == 1 {
 		f.container = h.Object.Spec.Containers[0].Name
 	}
-	whose := whether(f.container != "", "container "+f.container, "the pod")
+	whose := prose.Whether(f.container != "", "container "+f.container, "the pod")
 	said := quote(pending.Message, 160)
 	switch pending.Reason {
 	case v1.PodReasonDeferred:

@@ -197,7 +197,7 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 	p := probing{last: b, kind: b.Probe, mode: modeOf(b)}
 	text := fmt.Sprintf("%s probe failed: %s", kind, cmp.Or(p.how(), "no message"))
 	if p.mode == silent || p.mode == commandLate {
-		in := whether(b.Took != 0, "after "+prose.Span(b.Took), "in time")
+		in := prose.Whether(b.Took != 0, "after "+prose.Span(b.Took), "in time")
 		text = fmt.Sprintf("%s probe timed out%s: no answer %s", kind, deadline(b), in)
 	}
 	if p.mode == impossible {
@@ -211,5 +211,5 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 
 // deadline is what kubelet's event says of an attempt that timed out, in brackets: what people look for.
 func deadline(b fact.Probed) string {
-	return whether(b.Evidence != nil && strings.Contains(b.Evidence.Error, "deadline exceeded"), " (context deadline exceeded)", "")
+	return prose.Whether(b.Evidence != nil && strings.Contains(b.Evidence.Error, "deadline exceeded"), " (context deadline exceeded)", "")
 }

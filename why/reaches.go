@@ -46,7 +46,13 @@ func (h *inquiry) reaches() []answer.Reach {
 		if h.IsInit(name) && run.Exit != nil && fact.Of[fact.Exited](run.Exit).ExitCode == 0 {
 			continue // whom it waited for, it found
 		}
-		said(run, func(f *fact.Fact, line string) { all.said(f, line, h.nameServers()) })
+		tell := func(f *fact.Fact, line string) { all.said(f, line, h.nameServers()) }
+		said(run, tell)
+		if runs := h.Runs(name); len(runs) > 1 && run.Exit == nil {
+			if before := runs[len(runs)-2]; before.Exit != nil && fact.Of[fact.Exited](before.Exit).ExitCode != 0 && h.Now.Sub(before.Exit.When()) <= endedFor {
+				said(before, tell) // it is started again, and is likely to fail for the same
+			}
+		}
 		if host := h.askedByInit(run); host != "" {
 			all.add(run.Started, answer.ReachSaid, host, "its command asks "+host)
 		}
@@ -129,7 +135,7 @@ func (all *reached) lately(f *fact.Fact, at string) {
 	all.add(f, answer.ReachLately, at, fmt.Sprintf("a connection from it to %s was open less than a minute before", at))
 }
 
-// endedFor is how long after the end of a run that failed its probe that is still of now.
+// endedFor is how long after the end of a run that failed, by itself or by its probe, that is still of now.
 const endedFor = 2 * time.Minute
 
 // endedLately is the run before a container's newest one, where the node ended it a moment ago

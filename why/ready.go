@@ -97,7 +97,7 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) []trouble {
 	if began == nil || over == nil && !still {
 		return nil // most runs of many: no more is looked at of them
 	}
-	kind := whether(good == nil && len(lastFailures(run, fact.Startup)) > 0, fact.Startup, fact.Readiness)
+	kind := prose.Whether(good == nil && len(lastFailures(run, fact.Startup)) > 0, fact.Startup, fact.Readiness)
 	decisive := h.Attempts(began.Because)
 	if over != nil && len(decisive) == 0 {
 		decisive = failuresBetween(run, kind, began, over)
@@ -311,7 +311,7 @@ func (h *inquiry) readyForAMoment(name string) bool {
 }
 
 func areFine(names []string) string {
-	return whether(len(names) == 1, "container "+names[0]+" is", "containers "+strings.Join(names, ", ")+" are")
+	return prose.Whether(len(names) == 1, "container "+names[0]+" is", "containers "+strings.Join(names, ", ")+" are")
 }
 
 func conditionOf(all []v1.PodCondition, kind v1.PodConditionType) *v1.PodCondition {

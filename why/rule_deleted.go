@@ -242,7 +242,7 @@ var reasons = map[string]string{
 // deletedByOther: the control plane told who asked, and it was not its controller.
 func (h *inquiry) deletedByOther(at *fact.Fact) *finding {
 	request, b := h.Requested()
-	done := whether(b.Verb == "evict", "evicted (as kubectl drain does)", "deleted")
+	done := prose.Whether(b.Verb == "evict", "evicted (as kubectl drain does)", "deleted")
 	f := concluded(answer.Deleted, certain, request, at).recorded().says("The pod was %s by %s.", done, requester(b))
 	if b.Asked {
 		f.weight, f.certainty = strong, answer.Inferred
@@ -341,7 +341,7 @@ func deploymentScaled(h *inquiry) *finding {
 		return f.fix(h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", kubectl.Workload(h.Object))))
 	}
 	f.cause = answer.ScaledDown
-	f.text = fmt.Sprintf("Deployment %s wanted fewer pods: it scaled ReplicaSet %s down%s to %d, which deleted this one, and no other ReplicaSet of its came instead.", name, set, whether(r.Down.From < 0, "", fmt.Sprintf(" from %d", r.Down.From)), r.Down.To)
+	f.text = fmt.Sprintf("Deployment %s wanted fewer pods: it scaled ReplicaSet %s down%s to %d, which deleted this one, and no other ReplicaSet of its came instead.", name, set, prose.Whether(r.Down.From < 0, "", fmt.Sprintf(" from %d", r.Down.From)), r.Down.To)
 	return f.fix(h.inspectScale())
 }
 

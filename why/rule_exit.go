@@ -67,7 +67,9 @@ var crashMeanings = map[int32]string{
 	25: "a file larger than it may write (RLIMIT_FSIZE)", sigsys: "a system call that a seccomp filter forbids",
 }
 
-func crashMeaning(n int32) string { return whether(crashMeanings[n] == "", "", ", "+crashMeanings[n]) }
+func crashMeaning(n int32) string {
+	return prose.Whether(crashMeanings[n] == "", "", ", "+crashMeanings[n])
+}
 
 // forbiddenCall blames the pod's seccomp profile where it has one of its own. The
 // runtime's default profile lets such calls fail and kills nobody, so without one
@@ -127,6 +129,16 @@ func commandNotRunnable(e ending) *finding {
 	return f
 }
 
+// mostTyped is how long a command may be that people are told to type.
+const mostTyped = 160
+
+// typed is the command of a container as one types it, in brackets; empty where its image alone has it, or it is long.
+func (h *inquiry) typed(container string) string {
+	c := h.spec(container)
+	line := string(shell.Words(append(slices.Clone(c.Command), c.Args...)...))
+	return prose.Whether(len(c.Command) > 0 && len(line) <= mostTyped, fmt.Sprintf(" (type %s)", line), "")
+}
+
 // ownExit: it ended by itself with an error.
 func ownExit(e ending) *finding {
 	code := e.exit.ExitCode
@@ -140,7 +152,7 @@ func ownExit(e ending) *finding {
 		f.because = append(f.because, "It logged nothing in that run, so only the program itself can tell why.")
 		if !e.h.IsInit(e.run.Container) {
 			f.fixes = []answer.Fix{{
-				Text:    "start its command by hand in a copy of the pod, to see what it says; delete the copy afterwards",
+				Text:    fmt.Sprintf("start its command by hand in a copy of the pod, to see what it says%s; delete the copy afterwards", e.h.typed(e.run.Container)),
 				Command: e.h.kubectl("debug %s -it --copy-to=%s-by-hand --container=%s -- sh", e.h.Pod.Name, e.h.Pod.Name, e.run.Container), Risk: answer.Safe,
 			}}
 		}
@@ -164,7 +176,7 @@ func ownExit(e ending) *finding {
 
 // quote is what a process said of its end, without what a logger put before it.
 func (e ending) quote() string {
-	when := whether(strings.TrimSpace(e.exit.Message) == "", e.longBefore(), "")
+	when := prose.Whether(strings.TrimSpace(e.exit.Message) == "", e.longBefore(), "")
 	said := quoteAs(answer.RoleEnd, e.inItsWords(), quoted)
 	return "its last message" + when + ": " + said + atPlace(said, e.raisedAt()) + "."
 }

@@ -228,7 +228,7 @@ func cpuTimeLimit(e ending) *finding {
 		look, limit = e.otherCPUTime()
 	}
 	f := e.finds(answer.AppCrashSignal, certain, look).fix(e.h.logsFix(e.run))
-	how := whether(limit > 0, fmt.Sprintf("the %s of CPU time that it may use (RLIMIT_CPU)", prose.Span(limit)), "more CPU time than it may use (RLIMIT_CPU)")
+	how := prose.Whether(limit > 0, fmt.Sprintf("the %s of CPU time that it may use (RLIMIT_CPU)", prose.Span(limit)), "more CPU time than it may use (RLIMIT_CPU)")
 	f.text = fmt.Sprintf("The main process of container %s used up %s%s, so the kernel ended it with %s.", e.run.Container, how, e.after(), signalName(e.exit.Signal))
 	f.first(e.h.specFix("raise or drop the limit of CPU time (ulimit -t in the start script or image), or find out what the program computes"))
 	switch sender, _ := e.lastSignal(); {

@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/mesh"
 	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
 
@@ -115,7 +116,7 @@ func move(ev *fact.Evidence, original *v1.Probe) {
 		return
 	}
 	host, _, _ := splitAddress(cmp.Or(ev.Remote, addressOf(ev.Target)))
-	ev.Remote = whether(strings.Contains(host, ":"), "["+host+"]:", host+":") + a.port.String()
+	ev.Remote = prose.Whether(strings.Contains(host, ":"), "["+host+"]:", host+":") + a.port.String()
 	ev.Target = ev.Remote
 	switch get := original.HTTPGet; {
 	case get != nil:
@@ -186,7 +187,7 @@ func probeNoSidecar(p *probing) *finding {
 		p.run.Container, p.mesh, name, cmp.Or(state, "does not answer on its port"))
 	ended := len(facts) > 0 && facts[0].Body.Kind() == (fact.Exited{}).Kind()
 	f.fixes = []answer.Fix{
-		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s%s", p.h.Pod.Name, name, whether(ended, " --previous", shell.Line("")))),
+		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s%s", p.h.Pod.Name, name, prose.Whether(ended, " --previous", shell.Line("")))),
 		p.h.meshCheck(),
 	}
 	return f

@@ -285,7 +285,7 @@ func (h *inquiry) blameOOM(f *finding, run *history.Run, record *fact.Fact) {
 	}
 }
 
-func ofSize(bytes int64) string { return whether(bytes == 0, "", " of "+prose.Size(bytes)) }
+func ofSize(bytes int64) string { return prose.Whether(bytes == 0, "", " of "+prose.Size(bytes)) }
 
 // oomRecord is the kernel's record of an OOM kill, with what follows from it.
 type oomRecord fact.OOMKilled
@@ -336,7 +336,7 @@ func (o oomRecord) crowd() string {
 			most = t
 		}
 	}
-	atLeast := whether(len(o.Tasks) == fact.MostTasks, "at least ", "")
+	atLeast := prose.Whether(len(o.Tasks) == fact.MostTasks, "at least ", "")
 	return fmt.Sprintf(", which %s%d processes filled together, %d of them %s", atLeast, len(o.Tasks), count[most.Command], most.Command)
 }
 

@@ -183,7 +183,7 @@ func probeCommandLate(p *probing) *finding {
 	if came != nil || p.endsElsewhen() != nil {
 		return nil // it ends well, only later
 	}
-	nor := whether(silent != nil, fmt.Sprintf(", nor within %s when it was run once more", prose.Span(fact.Of[fact.AskedAgain](silent).Patience)), "")
+	nor := prose.Whether(silent != nil, fmt.Sprintf(", nor within %s when it was run once more", prose.Span(fact.Of[fact.AskedAgain](silent).Patience)), "")
 	if p.h.FromAPI && !p.sleepsTooLong() && p.slowToBegin() == "" {
 		return nil // whose silence that is, and whether it had CPU, nobody saw
 	}
@@ -243,7 +243,7 @@ func probePath(p *probing) *finding {
 		f.weight = weak // what is behind it may not find what the path stands for
 	}
 	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: every attempt%s was answered with %d.",
-		kindWord(p.kind), p.run.Container, whether(p.last.Evidence.Target == "", "", " at "+prose.Brief(p.last.Evidence.Target, 80)), p.last.Evidence.Status)
+		kindWord(p.kind), p.run.Container, prose.Whether(p.last.Evidence.Target == "", "", " at "+prose.Brief(p.last.Evidence.Target, 80)), p.last.Evidence.Status)
 	if fix, because, ok := p.belowContext(); ok {
 		f.because, f.fixes = []string{because}, []answer.Fix{fix}
 		return f

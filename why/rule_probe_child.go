@@ -41,7 +41,7 @@ func probeWorkersEnd(p *probing) *finding {
 		return nil
 	}
 	b := fact.Of[fact.ProcessEnded](last)
-	how := whether(b.Signal != 0, "of "+signalName(b.Signal), fmt.Sprintf("with exit code %d", b.ExitCode))
+	how := prose.Whether(b.Signal != 0, "of "+signalName(b.Signal), fmt.Sprintf("with exit code %d", b.ExitCode))
 	f := p.finds(answer.ChildProcessEnded, strong).fix(p.h.logsFix(p.run)).
 		says("The main process of container %s listens, and the processes that it starts to answer end each time: %d so far (%s, %s), so nobody answers %s.",
 			p.run.Container, ends, process(b.Command, b.PID), how, p.what())
@@ -250,7 +250,7 @@ func (p *probing) stalledUntil() time.Time {
 	return earliest(p.run.Exit.When(), p.until.Add(oomBefore))
 }
 
-func earliest(a, b time.Time) time.Time { return whether(b.Before(a), b, a) }
+func earliest(a, b time.Time) time.Time { return prose.Whether(b.Before(a), b, a) }
 
 // probeProcessStopped: the process that should answer is stopped or traced: the
 // main one, or the one that holds the probed port.

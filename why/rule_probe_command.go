@@ -172,7 +172,7 @@ func (h *inquiry) leftBehind(run *history.Run) leftovers {
 // shell, or by timeout.
 func runsProgram(command []string, name string) bool {
 	const before = `(?:^|\n|[;&|(]|\b(?:exec|then|do|else)\b|\btimeout(?:\s+-\S+)*(?:\s+[A-Z]+)?\s+\d[\d.]*[smhd]?)\s*(?:[\w./-]*/)?`
-	end := whether(len(name) == 15, "", `(?:[\s;&|)]|$)`)
+	end := prose.Whether(len(name) == 15, "", `(?:[\s;&|)]|$)`)
 	program := regexp.MustCompile(before + regexp.QuoteMeta(name) + end)
 	text := strings.Join(command, " ")
 	if at := slices.IndexFunc(command, func(arg string) bool { return strings.HasPrefix(arg, "-") && strings.HasSuffix(arg, "c") }); at > 0 && at+1 < len(command) && slices.Contains(shells, path.Base(command[0])) {

@@ -68,7 +68,7 @@ func probeThrottled(p *probing) *finding {
 	if part < throttledShare {
 		return f.says("only %d of %d CPU periods were throttled in that time", stalled, periods)
 	}
-	f.weight = whether(part >= 0.8, certain, strong)
+	f.weight = prose.Whether(part >= 0.8, certain, strong)
 	f.chain = p.chain(a, b)
 	f.text = fmt.Sprintf("Container %s was stalled by its own CPU limit%s: %d of %d CPU periods were throttled while %s timed out.",
 		p.run.Container, p.cpuLimit(), stalled, periods, p.what())
@@ -118,7 +118,7 @@ func (p *probing) throttledStart(a, b *fact.Fact) *finding {
 }
 
 func (p *probing) cpuLimit() string {
-	return whether(p.of.Resources.Limits.Cpu().IsZero(), "", " of "+p.of.Resources.Limits.Cpu().String()+" CPU")
+	return prose.Whether(p.of.Resources.Limits.Cpu().IsZero(), "", " of "+p.of.Resources.Limits.Cpu().String()+" CPU")
 }
 
 // probeNodeCPU: it wanted to run and was not let, without a quota of its own, and it was

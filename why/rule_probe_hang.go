@@ -134,11 +134,11 @@ func (p *probing) idlesLong() (use, bool) {
 }
 
 func waitWords(connections int) string {
-	return whether(connections == 1, "1 connection waits", fmt.Sprintf("%d connections wait", connections))
+	return prose.Whether(connections == 1, "1 connection waits", fmt.Sprintf("%d connections wait", connections))
 }
 
 func idleWords(look fact.Looked) string {
-	return whether(look.Over > 0, "used "+prose.Span(look.CPUUsed)+" CPU in "+prose.Span(look.Over), stateWords(look.State))
+	return prose.Whether(look.Over > 0, "used "+prose.Span(look.CPUUsed)+" CPU in "+prose.Span(look.Over), stateWords(look.State))
 }
 
 // again are the newest patient requests after one of the failed attempts: the one
@@ -267,7 +267,7 @@ func probeNeverAnswers(p *probing) *finding {
 		return nil // it wants to run, or others of its processes do, and where it gets no CPU others do
 	}
 	f.chain = append(f.chain, link(seen))
-	idle := whether(look.Over > 0, ", and its main process "+idleWords(look), "")
+	idle := prose.Whether(look.Over > 0, ", and its main process "+idleWords(look), "")
 	f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and answers nothing, not even within %s%s.", p.run.Container, p.what(), prose.Span(b.Patience), idle)
 	p.complains(f)
 	f.fixes = []answer.Fix{p.h.inside("see what each of its threads waits for", p.run.Container, kubectl.Threads), p.h.logsFix(p.run)}

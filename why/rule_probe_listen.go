@@ -185,7 +185,7 @@ func (p *probing) followedOOM(ended *fact.Fact) *fact.Fact {
 func (p *probing) childGone(f *finding, ended *fact.Fact, b fact.ProcessEnded) {
 	f.cause, f.weight = answer.ChildProcessEnded, certain
 	f.chain = append(f.chain, link(ended))
-	how := whether(b.Signal != 0, "died of "+signalName(b.Signal), fmt.Sprintf("ended by itself with exit code %d", b.ExitCode))
+	how := prose.Whether(b.Signal != 0, "died of "+signalName(b.Signal), fmt.Sprintf("ended by itself with exit code %d", b.ExitCode))
 	f.text = fmt.Sprintf("The process that served port %d of container %s %s%s; the main process still runs without it.", p.port(), p.run.Container, how, inBrackets("", process(b.Command, b.PID)))
 	for at, s := range each[fact.Signalled](p.run.Signals) {
 		if s.PID == b.PID && s.Signal == b.Signal && s.Origin != fact.FromKernel && !p.h.ItsOwn(s, p.run.Container) {

@@ -21,7 +21,7 @@ const (
 )
 
 func share(look fact.Looked) float64 {
-	return whether(look.Over <= 0, -1, float64(look.CPUUsed)/float64(look.Over))
+	return prose.Whether(look.Over <= 0, -1, float64(look.CPUUsed)/float64(look.Over))
 }
 
 func (p *probing) late() bool { return p.mode == silent || p.mode == commandLate }

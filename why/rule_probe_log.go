@@ -84,7 +84,7 @@ func (p *probing) complained() grievance {
 		}
 	default:
 		late, all := p.h.read(history.SaidSince(at, p.lately(at))), p.h.read(lines)
-		again := whether(p.mode == broken, late.SaidAgain(), "")
+		again := prose.Whether(p.mode == broken, late.SaidAgain(), "")
 		if text := late.Trouble(true); text != "" {
 			return grievance{at, text, late.TroubleAdvice(true), late.TroubleAt(true)}
 		}

@@ -277,7 +277,7 @@ func probeBrokeOff(p *probing) *finding {
 	f := p.finds(answer.AppUnhealthy, weak).
 		fix(p.h.probeFixes(p)...).
 		fix(p.h.logsFix(p.run))
-	closed := whether(words.CutShort(p.last.Message), "in the middle of its answer", "without an answer")
+	closed := prose.Whether(words.CutShort(p.last.Message), "in the middle of its answer", "without an answer")
 	f.text = fmt.Sprintf("The application takes the connection of %s and closes it %s%s.", p.what(), closed, p.sinceWhen())
 	p.quoteInto(f)
 	_, reported := p.sidecarReport()

@@ -361,7 +361,7 @@ func probeSpeaksOtherwise(p *probing) *finding {
 		}
 	case fact.HTTP2:
 		spoken = "speaks HTTP/2 from the first byte, as gRPC does"
-		does = whether(overTLS, "remove "+p.field("mode")+": the port speaks gRPC without TLS", "if it is gRPC and has the health service, make it a grpc probe; or probe with tcpSocket, or at a port that speaks HTTP/1.1")
+		does = prose.Whether(overTLS, "remove "+p.field("mode")+": the port speaks gRPC without TLS", "if it is gRPC and has the health service, make it a grpc probe; or probe with tcpSocket, or at a port that speaks HTTP/1.1")
 	case fact.Proxied:
 		spoken = "wants the line of the PROXY protocol before each request, which a load balancer sends"
 		does = "probe at a port without the PROXY protocol, or with tcpSocket"
@@ -370,7 +370,7 @@ func probeSpeaksOtherwise(p *probing) *finding {
 		does = "probe with tcpSocket, or ask the web server in front of it; PHP-FPM's own ping.path is asked by FastCGI, too (exec: cgi-fcgi)"
 	case fact.HTTP1:
 		spoken = "speaks HTTP/1"
-		does = whether(asHTTP2, "remove "+p.field("protocol")+": the port speaks HTTP/1", "make it an httpGet probe, or ask at the port that speaks gRPC")
+		does = prose.Whether(asHTTP2, "remove "+p.field("protocol")+": the port speaks HTTP/1", "make it an httpGet probe, or ask at the port that speaks gRPC")
 	}
 	f := p.finds(cause, certain, at).
 		says("Port %d of container %s %s, and %s asks in %s: tried once in the other way, it was answered.", p.port(), p.run.Container, spoken, p.what(), asksIn(asGRPC, asHTTP2, overTLS))

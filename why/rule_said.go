@@ -299,7 +299,7 @@ func (e ending) notGiven() *finding {
 		if needs == "" || gives(e.spec, needs) {
 			continue
 		}
-		why := whether(slices.Contains(byDefault, needs), "which its security context drops", "which none has unless its security context adds it")
+		why := prose.Whether(slices.Contains(byDefault, needs), "which its security context drops", "which none has unless its security context adds it")
 		return e.finds(answer.SecurityRefused, strong).
 			says("Container %s ended%s because it was refused what needs capability %s, %s: %s.", e.run.Container, e.after(), needs, why, gist(said)).
 			fix(e.h.addFix(needs), e.h.logsFix(e.run))

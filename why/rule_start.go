@@ -60,7 +60,7 @@ func startConfig(c notStarted) *finding {
 	key := c.says(knowledge.NoSuchKey)
 	kind, name := c.h.missingObject(c.message)
 	return c.finds(answer.ConfigMissing, certain).recorded().fix(c.h.makeFixes(kind, name, key)...).
-		says("Container %s needs %s: %s.", c.run.Container, whether(key, "a key that its ConfigMap or Secret does not have", "something that does not exist"), prose.Brief(c.message, kept))
+		says("Container %s needs %s: %s.", c.run.Container, prose.Whether(key, "a key that its ConfigMap or Secret does not have", "something that does not exist"), prose.Brief(c.message, kept))
 }
 
 // makeFixes have a ConfigMap or Secret made that a container takes its configuration from, or a key of it.
@@ -89,7 +89,7 @@ func startSecurity(c notStarted) *finding {
 	if c.says(knowledge.PermissionDenied) && c.says(knowledge.AboutExec) && !c.says(knowledge.SecurityModule) {
 		f.weight = weak // a file that is not executable says the same
 	}
-	return f.fix(c.h.specFix(whether(c.says(knowledge.RunsAsRoot),
+	return f.fix(c.h.specFix(prose.Whether(c.says(knowledge.RunsAsRoot),
 		"set runAsUser to a user other than root that the image knows",
 		"change what it names in the securityContext, or run the pod on a node that supports it")))
 }
@@ -134,7 +134,7 @@ func startCommand(c notStarted) *finding {
 			correct = c.h.specFix(fmt.Sprintf("run %s in place of %s, if that is meant, or use an image that has the program", near, m[1]))
 		}
 	}
-	list := whether(c.h.IsInit(c.run.Container), "initContainers", "containers")
+	list := prose.Whether(c.h.IsInit(c.run.Container), "initContainers", "containers")
 	return f.fix(correct, c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.%s[*].command}'", c.h.Pod.Name, list)))
 }
 
@@ -237,7 +237,7 @@ func imageNotPulled(c notStarted) *finding {
 		return c.image(answer.ImageRegistryUnreachable, strong, "cannot be pulled: the rate limit of its registry is exceeded"+colon(prose.Last(c.message, kept)),
 			c.h.specFix("pull with credentials (imagePullSecrets): a registry allows those who log in more; or name a mirror in the image"), loadImage)
 	case c.reason == "RegistryUnavailable" || c.says(knowledge.RegistryAway):
-		away := whether(strings.Contains(c.message, "lookup "), "the name of its registry was not resolved on the node", "its registry does not answer")
+		away := prose.Whether(strings.Contains(c.message, "lookup "), "the name of its registry was not resolved on the node", "its registry does not answer")
 		return c.image(answer.ImageRegistryUnreachable, strong, "cannot be pulled: "+away+colon(prose.Last(c.message, kept)),
 			kubectl.OnNode("ask the registry from the node", shell.Linef("curl -sI https://%s/v2/", registryOf(fact.Of[fact.ImageFailed](c.fact).Image))), loadImage)
 	}

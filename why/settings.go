@@ -37,7 +37,7 @@ func heapOf(c *v1.Container) (found heap, ok bool) {
 			if err != nil {
 				continue
 			}
-			power := whether(m[3] != "", 2, strings.Index(" kmgt", strings.ToLower(m[2])))
+			power := prose.Whether(m[3] != "", 2, strings.Index(" kmgt", strings.ToLower(m[2])))
 			found, ok = heap{strings.TrimSpace(m[0]), where, n << (10 * power)}, n>>(62-10*power) == 0
 		}
 	}

@@ -239,11 +239,22 @@ func (h *inquiry) explainEnds(ends []*history.Run) answer.Verdict {
 	if note, ok := h.noise(last); ok && v.Cause != answer.CauseUnknown {
 		v.RuledOut = append(v.RuledOut, note)
 	}
-	if now := h.Last(last.Container); v.Cause != answer.CauseUnknown && now != last && now.Started != nil && now.Exit == nil {
-		well := whether(len(now.Marks) > 0 && fact.Of[fact.Marked](now.Marks[len(now.Marks)-1]).Ready, ", and is ready", "")
-		v.SayThen(fmt.Sprintf("It has been running again since %s%s.", now.Started.When().Format(time.TimeOnly), well))
+	if now := h.Last(last.Container); v.Cause != answer.CauseUnknown && now != last && h.runs(now) {
+		v.SayThen(fmt.Sprintf("It has been running again since %s%s.", now.Started.When().Format(time.TimeOnly), prose.Whether(readyLast(now), ", and is ready", "")))
 	}
 	return v
+}
+
+// runs reports whether a run has not ended, nor is about to with its pod.
+func (h *inquiry) runs(r *history.Run) bool {
+	_, _, deleted := h.Deletion()
+	return !deleted && r != nil && r.Started != nil && r.Exit == nil
+}
+
+// readyLast reports whether a run was ready when that was last told.
+func readyLast(r *history.Run) bool {
+	n := len(r.Marks)
+	return n > 0 && fact.Of[fact.Marked](r.Marks[n-1]).Ready
 }
 
 // atStart is how short a run is of which nobody thinks that a probe ended it: as it is by default,

@@ -14,7 +14,7 @@ import (
 // process names a process by what is known of it; empty where nothing is. The
 // kernel's counters tell of an end, and not of which process it was.
 func process(command string, pid int) string {
-	return joined(", ", prose.Brief(command, 40), whether(pid != 0, fmt.Sprintf("pid %d", pid), ""))
+	return joined(", ", prose.Brief(command, 40), prose.Whether(pid != 0, fmt.Sprintf("pid %d", pid), ""))
 }
 
 // joined are those of some words that are not empty, one behind the other.
@@ -23,10 +23,12 @@ func joined(by string, words ...string) string {
 }
 
 // inBrackets puts what is known in brackets behind a word, with another before it.
-func inBrackets(lead, known string) string { return whether(known == "", "", " ("+lead+known+")") }
+func inBrackets(lead, known string) string {
+	return prose.Whether(known == "", "", " ("+lead+known+")")
+}
 
 func howEnded(b fact.ProcessEnded) string {
-	return whether(b.Signal != 0, "died of "+signalName(b.Signal), fmt.Sprintf("ended with exit code %d", b.ExitCode))
+	return prose.Whether(b.Signal != 0, "died of "+signalName(b.Signal), fmt.Sprintf("ended with exit code %d", b.ExitCode))
 }
 
 // hookSaid is how a hook failed. Its command gives way to how that ended and what it said, which
@@ -43,11 +45,3 @@ func hookSaid(text string) string {
 }
 
 func signalName(n int32) string { return cmp.Or(fact.SignalNames[n], fmt.Sprintf("signal %d", n)) }
-
-// whether is one of two, by what is so.
-func whether[T any](is bool, yes, no T) T {
-	if is {
-		return yes
-	}
-	return no
-}

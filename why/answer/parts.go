@@ -35,11 +35,17 @@ func (p Parts) joined() string {
 			if r, _ := utf8.DecodeRuneInString(part); unicode.IsLower(r) {
 				text = strings.TrimSuffix(text, ".") + "; " + part
 			} else {
-				text += " " + part
+				text += prose.Whether(stops(text), " ", ". ") + part
 			}
 		}
 	}
 	return text
+}
+
+// stops reports whether a text ends as a sentence does; what logs say often does not.
+func stops(text string) bool {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return text == "" || strings.ContainsRune(".?!:)\"'…", r)
 }
 
 // Say gives a verdict its text, and keeps what is marked in it.

@@ -96,7 +96,8 @@ func (w Workload) unmade() (answer.Verdict, bool) {
 		return w.suspended("pods"), true
 	case w.Nodes != "":
 		return inferred(answer.NoMatchingNode, "not-scheduled", fmt.Sprintf("No node fits the pods of the DaemonSet: they ask for %s.", w.Nodes),
-			answer.Fix{Text: "add a toleration to the pods' template, or correct the labels that it asks for; or label a node", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts},
+			answer.Fix{Text: "label the nodes on which they are to run (kubectl label node), if it is labels that they ask for", Risk: answer.Safe},
+			answer.Fix{Text: "or correct what the pods' template asks for (nodeSelector, affinity, tolerations)", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts},
 			kubectl.Inspect("see the labels and taints of all nodes", "kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints,LABELS:.metadata.labels")), true
 	}
 	return w.refusal()

@@ -106,7 +106,7 @@ func neverTaken(pod *v1.Pod, node *v1.Node) (answer.Verdict, bool) {
 		return answer.Verdict{}, false
 	}
 	return inferred(answer.NoMatchingNode, "not-scheduled", fmt.Sprintf("The pod's own nodeName asks for node %s, and there is none of that name.", pod.Spec.NodeName),
-		kubectl.Inspect("see which nodes there are", "kubectl get nodes"), answer.Fix{Text: "correct nodeName, or leave it to the scheduler", Risk: answer.Restarts}), true
+		kubectl.EditTemplate(pod.Namespace, pod, "correct nodeName, or leave it out, for the scheduler to choose"), kubectl.Inspect("see which nodes there are", "kubectl get nodes")), true
 }
 
 // StillThere corrects what a node says of a pod that it has let go, and whose

@@ -38,6 +38,9 @@ func ServiceAnswer(service *v1.Service, candidates []v1.Pod, others []v1.Service
 	}
 	a := Group(subject, answers, now)
 	if !ok {
+		if a.Verdicts[0].Cause == answer.None {
+			a.Verdicts[0].SayThen(serves(service, selected))
+		}
 		return a
 	}
 	own := single(subject, now, answer.NotServing, "its port leads nowhere in a part of its pods", f)
@@ -45,6 +48,22 @@ func ServiceAnswer(service *v1.Service, candidates []v1.Pod, others []v1.Service
 		own.Join(&a)
 	}
 	return own
+}
+
+// serves says how many of the pods of a Service are Ready, and at which ports it leads to them.
+func serves(service *v1.Service, selected []v1.Pod) string {
+	ready := 0
+	for i := range selected {
+		if c := conditionOf(&selected[i], v1.PodReady); c != nil && c.Status == v1.ConditionTrue {
+			ready++
+		}
+	}
+	var ports []string
+	for _, p := range service.Spec.Ports {
+		ports = append(ports, fmt.Sprintf("%d to %s", p.Port, p.TargetPort.String()))
+	}
+	text := fmt.Sprintf("Ready pods behind it: %d of %d", ready, len(selected))
+	return text + prose.Whether(len(ports) > 0, fmt.Sprintf("; it leads from port %s", prose.Some(ports)), "") + "."
 }
 
 // Selected are the pods that a Service selects.
