@@ -240,6 +240,15 @@ func (e ending) probeKill(kill fact.Kill) answer.Verdict {
 	return v
 }
 
+// hookCommand is the command of the container's postStart hook, in brackets; empty where it has none.
+func (e ending) hookCommand() string {
+	l := e.h.spec(e.run.Container).Lifecycle
+	if l == nil || l.PostStart == nil || l.PostStart.Exec == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (`%s`)", prose.Brief(strings.Join(l.PostStart.Exec.Command, " "), 80))
+}
+
 func (e ending) hookKill() answer.Verdict {
 	hook := lastThat(e.run.Hooks, func(f *fact.Fact) bool { return slices.Contains(e.run.Kill.Because, f.ID) })
 	if f := e.hookOOM(hook); f != nil {
@@ -247,7 +256,7 @@ func (e ending) hookKill() answer.Verdict {
 	}
 	said := strings.TrimRight(hookSaid(fact.Of[fact.HookRan](hook).Error), ":. ")
 	f := e.finds(answer.HookFailed, certain, e.run.Start, hook, e.run.Kill).recorded().
-		says("The postStart hook of container %s failed, so the node ended it and starts it again: %s.", e.run.Container, cmp.Or(said, "it said nothing")).
+		says("The postStart hook of container %s%s failed, so the node ended it and starts it again: %s.", e.run.Container, e.hookCommand(), cmp.Or(said, "it said nothing")).
 		fix(e.h.specFix(fmt.Sprintf("correct lifecycle.postStart of container %s, or have its main process do that work", e.run.Container)), e.h.logsFix(e.run))
 	if fix, ok := e.h.modeFix(e.run.Container, words.NotExecutable(said)); ok {
 		f.first(fix)

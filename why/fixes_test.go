@@ -47,7 +47,7 @@ func TestFitting(t *testing.T) {
 		},
 		"an answer without a word": {
 			func(s *tale) { s.probe("app", 3, status(fact.Readiness, 500, "")) },
-			[]string{"ask the same from inside: kubectl -n shop exec web-1 -c app -- wget -S -O- http://10.0.0.1:8080/", "read its log: kubectl -n shop logs web-1 -c app --tail=20"},
+			[]string{"ask the same from inside: kubectl -n shop exec web-1 -c app -- wget -S -O- -T 30 http://10.0.0.1:8080/", "read its log: kubectl -n shop logs web-1 -c app --tail=20"},
 		},
 		"on the node": {
 			func(s *tale) {

@@ -18,14 +18,23 @@ const mostOutcomes = 2
 // decide adds what to change by what the steps show, where they do nothing but look: whoever reads the answer is to know
 // what to do next, not only where to look. Where the cause is unknown, that is one step for each that remains possible.
 func (h *inquiry) decide(v *answer.Verdict) {
-	if h.Causes || slices.ContainsFunc(v.Fixes, changes) {
-		return
-	}
 	causes := []answer.Cause{v.Cause}
 	if v.Cause == answer.CauseUnknown {
 		causes = v.Possible
+	} else if slices.ContainsFunc(v.Fixes, changes) {
+		return
 	}
-	var steps []answer.Fix
+	if h.Causes {
+		return
+	}
+	var looks, steps []answer.Fix
+	for _, f := range v.Fixes {
+		if changes(f) {
+			steps = append(steps, f)
+		} else {
+			looks = append(looks, f)
+		}
+	}
 	for _, cause := range causes {
 		if step := outcomes[cause]; step != nil && len(steps) < mostOutcomes {
 			if f := step(h, v); f.Risk != "" {
@@ -33,8 +42,8 @@ func (h *inquiry) decide(v *answer.Verdict) {
 			}
 		}
 	}
-	looks := min(len(v.Fixes), answer.MostSteps-len(steps))
-	v.Fixes = slices.Insert(v.Fixes, looks, steps...)
+	first := min(len(looks), answer.MostSteps-min(len(steps), mostOutcomes))
+	v.Fixes = slices.Concat(looks[:first], steps, looks[first:])
 }
 
 // outcomes are what to change where a look shows that a cause is so, by that cause. The zero step is none.
@@ -104,9 +113,15 @@ func unhealthyOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 		return correctConfig(h, v)
 	}
 	text := "if something else that it needs is down: mend that, and have the probe ask a path that does not test it"
-	byCommand := func(p *v1.Probe) bool { return p != nil && p.Exec != nil }
-	if c := h.Spec(v.Container); c != nil && (byCommand(c.ReadinessProbe) || byCommand(c.LivenessProbe)) {
-		text = "if something else that it needs is down: mend that, and have the probe's command not test it"
+	c := h.spec(v.Container)
+	for _, p := range []*v1.Probe{c.ReadinessProbe, c.LivenessProbe} {
+		switch {
+		case p == nil:
+		case p.Exec != nil:
+			text = "if something else that it needs is down: mend that, and have the probe's command not test it; if that command is wrong: correct it"
+		case p.GRPC != nil:
+			text = "if something else that it needs is down: mend that; if the probe asks for another service than the one that is meant: correct its grpc.service"
+		}
 	}
 	return h.specFix(text)
 }
@@ -125,7 +140,7 @@ func hangOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 	if c := h.Spec(v.Container); c != nil && c.LivenessProbe != nil {
 		return answer.Fix{Text: "if it waits for something else that does not answer: mend that, and have the program give up after a time; if it only needs longer: raise timeoutSeconds of the probe", Command: kubectl.EditTemplateCommand(h.Pod.Namespace, h.Object), Risk: answer.Restarts}
 	}
-	return restart(h, counsel{Step: knowledge.Step{Text: "if its threads wait for each other: a restart frees them until it happens again; if they wait for something else that does not answer: mend that"}})
+	return restart(h, counsel{Step: knowledge.Step{Text: "if it does not answer at all: a restart helps until it happens again; what its threads wait for, a lock or another that does not answer, is to be mended"}})
 }
 
 // memoryOutcome raises a limit, where the container has one.

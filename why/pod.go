@@ -41,6 +41,7 @@ func (h *inquiry) explainDone(last *history.Run) answer.Verdict {
 		says("Container %s did its work and ended by itself with exit code 0%s; restartPolicy %s does not start it again.", last.Container, e.after(), h.podSpec().RestartPolicy)
 	f.rule = "done"
 	v := f.verdict(last.Container, nil)
+	v.SayThen("Nothing has to be done.")
 	if note, ok := h.noise(last); ok {
 		v.RuledOut = append(v.RuledOut, note)
 	}

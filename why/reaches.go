@@ -286,7 +286,7 @@ func (h *inquiry) explained(c *answer.Complaint) {
 	if c.Cause == "" && knowledge.ReadOnly.In(c.Text) && h.readOnlyRoot(c.Container, c.Text) {
 		c.Cause = answer.SecurityRefused
 		f.because = append([]string{"Its root file system is read-only (readOnlyRootFilesystem)."}, f.because...)
-		f.first(h.specFix("mount an emptyDir where it writes, or let it write to its root file system"))
+		f.first(h.specFix(letWrite))
 	}
 	if less := h.fewerRights(h.spec(c.Container)); c.Cause == "" && less != "" && knowledge.Refused.In(c.Text) {
 		c.Cause = answer.SecurityRefused

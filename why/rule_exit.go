@@ -135,8 +135,17 @@ const mostTyped = 160
 // typed is the command of a container as one types it, in brackets; empty where its image alone has it, or it is long.
 func (h *inquiry) typed(container string) string {
 	c := h.spec(container)
-	line := string(shell.Words(append(slices.Clone(c.Command), c.Args...)...))
+	line := typed(append(slices.Clone(c.Command), c.Args...))
 	return prose.Whether(len(c.Command) > 0 && len(line) <= mostTyped, fmt.Sprintf(" (type %s)", line), "")
+}
+
+// typed is a command as one types it.
+func typed(command []string) string {
+	all := make([]string, len(command))
+	for i, word := range command {
+		all[i] = shell.Quote(word)
+	}
+	return strings.Join(all, " ")
 }
 
 // ownExit: it ended by itself with an error.

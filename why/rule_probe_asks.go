@@ -242,16 +242,18 @@ func probePath(p *probing) *finding {
 	if p.failsBehind() {
 		f.weight = weak // what is behind it may not find what the path stands for
 	}
+	target := cmp.Or(p.last.Evidence.Target, p.targetOfSpec())
 	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: every attempt%s was answered with %d.",
-		kindWord(p.kind), p.run.Container, prose.Whether(p.last.Evidence.Target == "", "", " at "+prose.Brief(p.last.Evidence.Target, 80)), p.last.Evidence.Status)
+		kindWord(p.kind), p.run.Container, prose.Whether(target == "", "", " at "+prose.Brief(target, 80)), p.last.Evidence.Status)
 	if fix, because, ok := p.belowContext(); ok {
 		f.because, f.fixes = []string{because}, []answer.Fix{fix}
 		return f
 	}
 	f.fixes = []answer.Fix{p.h.specFix("set " + p.field("path") + " to a path that the application serves")}
-	if target := p.last.Evidence.Target; target != "" {
-		f.fix(p.h.inside("ask for that and other paths from inside", p.run.Container, shell.Linef("wget -S -O- %s", target)))
+	if p.last.Evidence.Target == "" {
+		target = fmt.Sprintf("http://127.0.0.1:%d/", p.portOfSpec())
 	}
+	f.fix(p.h.inside("ask for that and other paths from inside", p.run.Container, shell.Linef("wget -S -O- %s", target)))
 	return f
 }
 

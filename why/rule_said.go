@@ -107,6 +107,9 @@ func execSaid(e ending) *finding {
 	return f
 }
 
+// letWrite is what to do for a program whose root file system is read-only. Nothing can be mounted at / itself.
+const letWrite = "mount an emptyDir at the directory that it writes to (if that is / itself: have it write to /tmp, and mount one there), or set readOnlyRootFilesystem to false"
+
 // readOnlySaid: it tried to write to its own image, which its security context
 // forbids.
 func readOnlySaid(e ending) *finding {
@@ -119,7 +122,7 @@ func readOnlySaid(e ending) *finding {
 	}
 	return e.finds(answer.SecurityRefused, strong).
 		says("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), gist(said)).
-		fix(e.h.specFix("mount an emptyDir where it writes, or let it write to its root file system"))
+		fix(e.h.specFix(letWrite))
 }
 
 // permissionSaid: it was refused something, and its security context says that it
