@@ -101,9 +101,9 @@ func (s scenario) run(t *testing.T) {
 	group.Wait()
 	var lines [2][]record.Line
 	var wrong []string
-	err := wait.PollUntilContextTimeout(t.Context(), time.Second, late, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, late, true, func(context.Context) (bool, error) {
 		for i, on := range sides {
-			events, err := s.events(ctx, on)
+			events, err := s.events(t.Context(), on)
 			if err != nil {
 				return false, err
 			}

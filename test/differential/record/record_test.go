@@ -68,6 +68,20 @@ func TestPollingDoesNotShow(t *testing.T) {
 	}
 }
 
+// Whether a pod that ended at once was Ready for a moment depends on when somebody looked.
+func TestReadyForAMomentIsLeftOut(t *testing.T) {
+	for seconds, left := range map[int]bool{1: true, 5: false} {
+		ended := version(v1.PodFailed, 0, false, isTerminated(end("Error", 3, 0, seconds)), v1.ContainerState{})
+		waits, runs := version(v1.PodPending, 0, false, isWaiting("ContainerCreating"), v1.ContainerState{}), version(v1.PodRunning, 0, true, isRunning(0), v1.ContainerState{})
+		for pod, ready := range map[*v1.Pod]v1.ConditionStatus{waits: v1.ConditionFalse, runs: v1.ConditionTrue, ended: v1.ConditionFalse} {
+			pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: ready}}
+		}
+		if found := Compare(conditions([]*v1.Pod{waits, ended}), conditions([]*v1.Pod{waits, runs, ended})); (len(found) == 0) != left {
+			t.Errorf("after %d s: %+v", seconds, found)
+		}
+	}
+}
+
 // What waits after an attempt belongs to it, and its end is counted once.
 func TestBackOffBelongsToTheAttemptBefore(t *testing.T) {
 	first := end("Error", 1, 0, 5)

@@ -71,6 +71,9 @@ func conditions(versions []*v1.Pod) []Line {
 	for kind, sequence := range sequences {
 		if kind == string(v1.PodReady) || kind == string(v1.ContainersReady) {
 			sequence = withoutFlicker(sequence)
+			if n := len(versions); overSoon(versions[n-1]) {
+				sequence = sequence[len(sequence)-1:]
+			}
 		}
 		lines = append(lines,
 			Line{"condition " + kind, strings.Join(sequence, " → ")},
@@ -92,6 +95,15 @@ func withoutFlicker(sequence []string) []string {
 		return []string{"True"}
 	}
 	return []string{"True", sequence[len(sequence)-1]}
+}
+
+// overSoon reports whether a pod has ended whose containers ran too briefly for a poll to have seen that they were ready.
+func overSoon(pod *v1.Pod) bool {
+	all := pod.Status.ContainerStatuses
+	return len(all) > 0 && !slices.ContainsFunc(all, func(c v1.ContainerStatus) bool {
+		t := c.State.Terminated
+		return t == nil || c.RestartCount > 0 || t.FinishedAt.Sub(t.StartedAt.Time) >= shortest
+	})
 }
 
 // containers lists the names of a pod's containers, init containers first.
