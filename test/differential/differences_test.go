@@ -16,7 +16,7 @@ const (
 // everywhere are the differences that any scenario may show.
 var everywhere = []expected{
 	{key: `container \w+ #\d+ message`, ours: ".+", why: attribution},
-	{key: "event Warning Unhealthy .* probe errored and resulted in unknown state: .*(context canceled|not found|in CONTAINER_EXITED state)", real: "(said)?", ours: "(said)?", why: interrupted},
+	{key: "event Warning Unhealthy .* probe errored and resulted in unknown state: .*(context canceled|not found|in CONTAINER_EXITED state|ttrpc: closed)", real: "(said)?", ours: "(said)?", why: interrupted},
 	{key: "event Warning (OOMKilling|ContainerDied|ProbeAnswered) .*", ours: "(said)?", why: hidden},
 	{key: "event Warning Unhealthy .* malformed HTTP response .*", real: "(said)?", ours: "(said)?", why: wording},
 }

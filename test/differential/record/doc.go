@@ -30,8 +30,8 @@
 // is the last thing seen; `ready` and `started` being false before they are
 // true; a phase Running between Pending and the end of a pod whose containers
 // ran (it is put in where it was not seen); a False between two True of Ready
-// and ContainersReady that comes with a restart (the attempts tell it); and their True of a pod
-// that ended within four seconds.
+// and ContainersReady that comes with a restart (the attempts tell it); and their True where
+// the pod ended within four seconds on either side.
 //
 // Names, identities, addresses and durations are replaced by placeholders.
 //

@@ -71,9 +71,10 @@ func conditions(versions []*v1.Pod) []Line {
 	for kind, sequence := range sequences {
 		if kind == string(v1.PodReady) || kind == string(v1.ContainersReady) {
 			sequence = withoutFlicker(sequence)
-			if n := len(versions); overSoon(versions[n-1]) {
-				sequence = sequence[len(sequence)-1:]
+			if n := len(versions); !overSoon(versions[n-1]) {
+				lines = append(lines, Line{"condition " + kind + IfBoth, strings.Join(sequence, " → ")})
 			}
+			sequence = sequence[len(sequence)-1:]
 		}
 		lines = append(lines,
 			Line{"condition " + kind, strings.Join(sequence, " → ")},
