@@ -70,11 +70,10 @@ func conditions(versions []*v1.Pod) []Line {
 	var lines []Line
 	for kind, sequence := range sequences {
 		if kind == string(v1.PodReady) || kind == string(v1.ContainersReady) {
-			sequence = withoutFlicker(sequence)
 			if n := len(versions); !overSoon(versions[n-1]) {
-				lines = append(lines, Line{"condition " + kind + IfBoth, strings.Join(sequence, " → ")})
+				lines = append(lines, Line{"condition " + kind + IfBoth, fmt.Sprintf("was True: %t", slices.Contains(sequence, "True"))})
 			}
-			sequence = sequence[len(sequence)-1:]
+			sequence = sequence[len(sequence)-1:] // whether a short False between two True was published depends on when somebody looked
 		}
 		lines = append(lines,
 			Line{"condition " + kind, strings.Join(sequence, " → ")},
@@ -82,20 +81,6 @@ func conditions(versions []*v1.Pod) []Line {
 	}
 	slices.SortFunc(lines, func(a, b Line) int { return strings.Compare(a.Key, b.Key) })
 	return lines
-}
-
-// withoutFlicker drops what comes before the first True, and folds the rest to
-// the last value: whether a short False between two True was published depends
-// on when somebody looked.
-func withoutFlicker(sequence []string) []string {
-	first := slices.Index(sequence, "True")
-	if first < 0 {
-		return sequence[len(sequence)-1:]
-	}
-	if first == len(sequence)-1 || sequence[len(sequence)-1] == "True" {
-		return []string{"True"}
-	}
-	return []string{"True", sequence[len(sequence)-1]}
 }
 
 // overSoon reports whether a pod has ended whose containers ran too briefly for a poll to have seen that they were ready.
