@@ -130,13 +130,23 @@ func (h *History) UntilDeletion() (before *History, at time.Time, ok bool) {
 
 // At is the history as it was known at a time; ok is false where nothing was.
 func (h *History) At(then time.Time) (before *History, ok bool) {
-	seen := func(all []fact.Fact) []fact.Fact {
-		return slices.DeleteFunc(slices.Clone(all), func(f fact.Fact) bool { return f.Seen.After(then) })
-	}
-	before = ordered(h.Pod, seen(h.Facts), seen(h.Node), seen(h.Neighbours), h.basis)
+	before = ordered(h.Pod, seenBy(then, h.Facts), seenBy(then, h.Node), seenBy(then, h.Neighbours), h.basis)
 	before.Beside = cmp.Or(before.Beside, h.Beside)
 	before.seeAs(h)
 	return before, len(before.Facts) > 0
+}
+
+// seenBy are the facts that were seen at a time: mostly all up to one, of which no copy is made.
+func seenBy(then time.Time, all []fact.Fact) []fact.Fact {
+	later := func(f fact.Fact) bool { return f.Seen.After(then) }
+	n := slices.IndexFunc(all, later)
+	if n < 0 {
+		return all
+	}
+	if slices.ContainsFunc(all[n:], func(f fact.Fact) bool { return !later(f) }) {
+		return slices.DeleteFunc(slices.Clone(all), later)
+	}
+	return all[:n:n]
 }
 
 // Sources are what a container is configured from: each start reads variables anew, and files change
