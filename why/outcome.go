@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -126,10 +127,13 @@ func unhealthyOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 	return h.specFix(text)
 }
 
+// outlives is for how long a container has to run again before its last end is taken for over: back-off's longest pause.
+const outlives = 5 * time.Minute
+
 // exitOutcome is for a main process that failed by itself.
 func exitOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 	f := correctConfig(h, v)
-	if now := h.Last(v.Container); h.runs(now) && readyLast(now) {
+	if now := h.Last(v.Container); h.runs(now) && readyLast(now) && h.Now.Sub(now.Started.When()) > outlives {
 		f.Text = "nothing has to be done while it runs; " + f.Text
 	}
 	return f
