@@ -60,7 +60,8 @@
 //	rule_probe_awaits.go  by whose answer is waited for
 //	start.go     why a container or a pod does not start, by rule_start.go: what cannot be set up or
 //	             mounted, and which container the others wait for
-//	degraded.go  Ready pods that fail, by their logs and connections
+//	degraded.go  Ready pods that fail, by their logs and connections; log_errors.go, which errors of a log
+//	             go on
 //	pod.go       the pod itself: completion, refusal, a shutdown, new resources without effect; ready.go,
 //	             readiness; evicted.go, what the node ran short of; rule_deleted.go, who wanted it gone
 //	reaches.go   which places a pod asks for something, for who follows it there
