@@ -240,7 +240,7 @@ func (e ending) probeKill(kill fact.Kill) answer.Verdict {
 	return v
 }
 
-// hookCommand is the command of the container's postStart hook, in brackets; empty where it has none.
+// hookCommand formats the command of the postStart hook of the container in brackets; "" without one.
 func (e ending) hookCommand() string {
 	l := e.h.spec(e.run.Container).Lifecycle
 	if l == nil || l.PostStart == nil || l.PostStart.Exec == nil {
@@ -280,7 +280,7 @@ func colon(text string) string {
 	return prose.Whether(text == "", "", ": "+strings.TrimSuffix(prose.Brief(text, kept), "."))
 }
 
-// newImage says which image the container had and got, where that is what changed last in the pod's spec.
+// newImage formats the old and the new image of the container if the last change of the pod spec replaced it; else "".
 func (e ending) newImage() string {
 	var images []string
 	for _, b := range every[fact.SpecSeen](e.h.Facts) {

@@ -129,17 +129,17 @@ func commandNotRunnable(e ending) *finding {
 	return f
 }
 
-// mostTyped is how long a command may be that people are told to type.
+// mostTyped is the maximum length of a command shown for typing.
 const mostTyped = 160
 
-// typed is the command of a container as one types it, in brackets; empty where its image alone has it, or it is long.
+// typed formats the command of a container for a shell, in brackets; "" if only the image has it, or if it is too long.
 func (h *inquiry) typed(container string) string {
 	c := h.spec(container)
 	line := typed(append(slices.Clone(c.Command), c.Args...))
 	return prose.Whether(len(c.Command) > 0 && len(line) <= mostTyped, fmt.Sprintf(" (type %s)", line), "")
 }
 
-// typed is a command as one types it.
+// typed quotes a command for a shell.
 func typed(command []string) string {
 	all := make([]string, len(command))
 	for i, word := range command {

@@ -239,20 +239,20 @@ func (h *inquiry) explainEnds(ends []*history.Run) answer.Verdict {
 	if note, ok := h.noise(last); ok && v.Cause != answer.CauseUnknown {
 		v.RuledOut = append(v.RuledOut, note)
 	}
-	if now := h.Last(last.Container); v.Cause != answer.CauseUnknown && now != last && h.runs(now) {
-		v.SayThen(fmt.Sprintf("It has been running again since %s%s.", now.Started.When().Format(time.TimeOnly), prose.Whether(readyLast(now), ", and is ready", "")))
+	if now := h.Last(last.Container); v.Cause != answer.CauseUnknown && now != last && h.isRunning(now) {
+		v.SayThen(fmt.Sprintf("It has been running again since %s%s.", now.Started.When().Format(time.TimeOnly), prose.Whether(isReady(now), ", and is ready", "")))
 	}
 	return v
 }
 
-// runs reports whether a run has not ended, nor is about to with its pod.
-func (h *inquiry) runs(r *history.Run) bool {
+// isRunning reports whether a run goes on and its pod is not being deleted.
+func (h *inquiry) isRunning(r *history.Run) bool {
 	_, _, deleted := h.Deletion()
 	return !deleted && r != nil && r.Started != nil && r.Exit == nil
 }
 
-// readyLast reports whether a run was ready when that was last told.
-func readyLast(r *history.Run) bool {
+// isReady reports whether the newest fact about the readiness of a run says that it is ready.
+func isReady(r *history.Run) bool {
 	n := len(r.Marks)
 	return n > 0 && fact.Of[fact.Marked](r.Marks[n-1]).Ready
 }

@@ -1,0 +1,26 @@
+package why
+
+import (
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+)
+
+// The change is about the probe that failed, whatever else the container has.
+func TestOutcomeOfTheProbeThatFailed(t *testing.T) {
+	pod := web(func(c *v1.Container) {
+		c.ReadinessProbe = &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/ready"}}}
+		c.LivenessProbe = &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"alive"}}}}
+	})
+	s := tell(t, pod)
+	s.probe("app", 3, status(fact.Readiness, 503, "no database"))
+	v := s.ask().Verdicts[0]
+	want := "if a dependency is down: fix it, and set the probe to a path that does not test it"
+	if v.Cause != answer.AppUnhealthy || !slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return f.Text == want }) {
+		t.Errorf("%s: %+v", v.Cause, v.Fixes)
+	}
+}
