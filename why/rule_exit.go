@@ -132,15 +132,15 @@ func commandNotRunnable(e ending) *finding {
 // mostTyped is the maximum length of a command shown for typing.
 const mostTyped = 160
 
-// typed formats the command of a container for a shell, in brackets; "" if only the image has it, or if it is too long.
-func (h *inquiry) typed(container string) string {
+// commandToType formats the command of a container for a shell, in brackets; "" if only the image has it, or if it is too long.
+func (h *inquiry) commandToType(container string) string {
 	c := h.spec(container)
-	line := typed(append(slices.Clone(c.Command), c.Args...))
+	line := quoteCommand(append(slices.Clone(c.Command), c.Args...))
 	return prose.Whether(len(c.Command) > 0 && len(line) <= mostTyped, fmt.Sprintf(" (type %s)", line), "")
 }
 
-// typed quotes a command for a shell.
-func typed(command []string) string {
+// quoteCommand quotes a command for a shell.
+func quoteCommand(command []string) string {
 	all := make([]string, len(command))
 	for i, word := range command {
 		all[i] = shell.Quote(word)
@@ -161,7 +161,7 @@ func ownExit(e ending) *finding {
 		f.because = append(f.because, "It logged nothing in that run, so only the program itself can tell why.")
 		if !e.h.IsInit(e.run.Container) {
 			f.fixes = []answer.Fix{{
-				Text:    fmt.Sprintf("start its command by hand in a copy of the pod, to see what it says%s; delete the copy afterwards", e.h.typed(e.run.Container)),
+				Text:    fmt.Sprintf("start its command by hand in a copy of the pod, to see what it says%s; delete the copy afterwards", e.h.commandToType(e.run.Container)),
 				Command: e.h.kubectl("debug %s -it --copy-to=%s-by-hand --container=%s -- sh", e.h.Pod.Name, e.h.Pod.Name, e.run.Container), Risk: answer.Safe,
 			}}
 		}
