@@ -10,7 +10,7 @@ import (
 // where; the first that there is counts. levelsIn have its level.
 var (
 	saidIn    = []string{"msg", "message", "@message", "log", "event", "title"}
-	reasonsIn = []string{"err", "error", "reason", "cause", "error.message", "exception.message", "detail", "details", "alarm", "attr"}
+	reasonsIn = []string{"err", "error", "reason", "cause", "err.detail", "error.detail", "err.message", "error.message", "error_message", "errorMessage", "exception.message", "detail", "details", "alarm", "attr"}
 	stacksIn  = []string{"stack_trace", "error.stack_trace", "exception.stacktrace", "exception", "exc_info", "traceback", "stack"}
 	levelsIn  = []string{"level", "log.level", "severity", "lvl", "levelname", "level_name", "loglevel", "s"}
 )
