@@ -24,6 +24,7 @@ var (
 	WorkerLate         = known("servers.worker-timeout")
 	NoUpstream         = known("servers.no-upstream")
 	TurnedAway         = known("clients.client-refused-by-status")
+	ProxyRefuses       = known("clients.proxy-refuses-tunnel")
 	LetDown            = known("clients.client-server-error")
 	OwnFile            = known("clients.client-file-unreadable")
 	Missed             = known("databases.thing-not-found")

@@ -46,7 +46,13 @@ func (h *inquiry) reaches() []answer.Reach {
 		if h.IsInit(name) && run.Exit != nil && fact.Of[fact.Exited](run.Exit).ExitCode == 0 {
 			continue // whom it waited for, it found
 		}
-		tell := func(f *fact.Fact, line string) { all.said(f, line, h.nameServers()) }
+		tell := func(f *fact.Fact, line string) {
+			if at, refuses := h.refusingProxy(name, line); refuses && at != "" {
+				all.add(f, answer.ReachSaid, at, logline.Message(line), logline.Message(line))
+				return
+			}
+			all.said(f, line, h.nameServers())
+		}
 		said(run, tell)
 		if runs := h.Runs(name); len(runs) > 1 && run.Exit == nil {
 			if before := runs[len(runs)-2]; before.Exit != nil && fact.Of[fact.Exited](before.Exit).ExitCode != 0 && h.Now.Sub(before.Exit.When()) <= endedFor {

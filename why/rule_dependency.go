@@ -151,6 +151,9 @@ func numeric(host string) bool {
 // noDNS is what words say of a name server that did not answer ([words.Unreached]).
 const noDNS = "DNS did not answer"
 
+// proxyRefuses is what a proxy's refusal comes to for who asks through it.
+const proxyRefuses = "the proxy does not let it through"
+
 // unsaid is what words of one that did not reach another come to where they say no more than that.
 const unsaid = "it is not reached"
 
@@ -159,9 +162,12 @@ func dependencySaid(e ending) *finding {
 	if !e.failed() || e.exit.ExitCode > 128 && e.exit.ExitCode != 255 {
 		return nil
 	}
-	n, ok := dependency(e.exit.Message)
+	n, ok := e.h.askedFor(e.run.Container, e.exit.Message)
 	if !ok {
 		n, ok = lastNeed(e.saidAtLast())
+		if at, refuses := e.h.refusingProxy(e.run.Container, n.said); refuses {
+			n.place, n.what = at, proxyRefuses
+		}
 	}
 	if !ok || n.place == "" && n.what == unsaid {
 		return nil // its own words say more than could be concluded from them
@@ -183,6 +189,10 @@ func dependencySaid(e ending) *finding {
 		f.text = strings.TrimSuffix(f.text, ".") + "."
 		f.because = append(f.because, fmt.Sprintf("%s is the pod itself, in which no other container runs.", prose.Upper(hostIn(n.place))))
 		f.first(e.h.elsewhere(e.run.Container, n.place))
+	}
+	if n.what == proxyRefuses {
+		f.text = strings.TrimSuffix(f.text, ".") + "."
+		e.h.meant(f, e.run.Container, n.said)
 	}
 	e.h.given(f, e.run.Container, n.said)
 	return f

@@ -103,6 +103,23 @@ func proxyOf(c *v1.Container) (variable, address string) {
 	return "", ""
 }
 
+// askedFor is [dependency] of what a container says: where a proxy does not let it through, the proxy is what it needs.
+func (h *inquiry) askedFor(container, line string) (n needed, ok bool) {
+	if at, refuses := h.refusingProxy(container, line); refuses {
+		return needed{place: at, what: proxyRefuses, said: line}, true
+	}
+	return dependency(line)
+}
+
+// refusingProxy is the proxy of a container that does not let it through by what it says; empty where that is not known.
+func (h *inquiry) refusingProxy(container, line string) (at string, ok bool) {
+	if !knowledge.ProxyRefuses.In(line) || h.Spec(container) == nil {
+		return "", false
+	}
+	variable, address := proxyOf(h.Spec(container))
+	return prose.Whether(address == fact.NotKept, "", address), variable != ""
+}
+
 // throughProxy says whose word a refusal may be, where it came to a client that asks through
 // a proxy.
 func (h *inquiry) throughProxy(f *finding, container, said string) {
@@ -110,7 +127,15 @@ func (h *inquiry) throughProxy(f *finding, container, said string) {
 	if variable == "" || !knowledge.TurnedAway.In(said) {
 		return
 	}
-	f.because = append(f.because, fmt.Sprintf("It asks through the proxy %s (%s in its env), so that may be the proxy's word, and not that of whom it asks.", prose.Brief(address, 80), variable))
+	by := "a proxy (" + variable + " in its env)"
+	if address != fact.NotKept {
+		by = fmt.Sprintf("the proxy %s (%s in its env)", prose.Brief(address, 80), variable)
+	}
+	if knowledge.ProxyRefuses.In(said) {
+		f.because = append(f.because, fmt.Sprintf("It asks through %s.", by))
+	} else {
+		f.because = append(f.because, fmt.Sprintf("It asks through %s, so that may be the proxy's word, and not that of whom it asks.", by))
+	}
 	f.first(h.specFix("have NO_PROXY and no_proxy name what it is to ask directly (.svc, .cluster.local and the names of Services), or allow the request at the proxy").About("NO_PROXY"))
 }
 
