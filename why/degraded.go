@@ -15,6 +15,7 @@ import (
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -58,6 +59,41 @@ func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
 	}
 }
 
+// mostTelling chooses among the troubles of a pod's containers: an error of one's own of which more is known than that it
+// fails comes before an error that leads nowhere outside the pod. The others contribute.
+func (h *inquiry) mostTelling(all []trouble) (trouble, bool) {
+	switch len(all) {
+	case 0:
+		return trouble{}, false
+	case 1:
+		return all[0], true
+	}
+	best, verdicts := 0, make([]answer.Verdict, len(all))
+	for i, t := range all {
+		verdicts[i] = t.explain()
+	}
+	known := func(v answer.Verdict) bool { return v.Cause != answer.AppUnhealthy && v.Cause != answer.DependencyDown }
+	if i := slices.IndexFunc(verdicts, known); i > 0 && !h.leadsOutside(verdicts[0].Repeats[0]) {
+		best = i
+	}
+	v := verdicts[best]
+	for i, other := range verdicts {
+		if r := other.Repeats[0]; i != best {
+			v.Contributing = append(v.Contributing, answer.Note{Cause: other.Cause, Text: fmt.Sprintf("container %s logs an error, too (%s): %s", r.Container, prose.Times(r.Count), quoteAs(answer.RoleNoted, r.Text, kept))})
+		}
+	}
+	t := all[best]
+	t.explain = func() answer.Verdict { return v }
+	return t, true
+}
+
+// leadsOutside reports whether an error names a place that is not the pod itself.
+func (h *inquiry) leadsOutside(r answer.Repeat) bool {
+	n, ok := h.askedFor(r.Container, r.Text)
+	host := hostIn(n.place)
+	return ok && host != "" && !loopback(host) && !h.ownAddress(host)
+}
+
 // logComplains is the rule of what the log of a Ready pod repeats.
 const logComplains = "log-complains"
 
@@ -86,7 +122,7 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	h.explained(&c)
 	f.cause = cmp.Or(c.Cause, f.cause)
 	if g.another {
-		n, _ := dependency(l.story.Text(g.Last))
+		n, _ := h.askedFor(l.Container, l.story.Text(g.Last))
 		n.place = cmp.Or(n.place, g.place)
 		f.fixes = n.fixes(h)
 		h.meant(&f, l.Container, said)
@@ -94,7 +130,14 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 		f.fixes = c.Fixes
 	}
 	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but its log repeats an error (%s): %s.", l.Container, g.howOften(h.Now), quoteAs(answer.RoleLog, said, quoted))
-	if g.Count == 1 {
+	switch {
+	case g.endsThread():
+		f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but one of its threads ended with an error (%s), and what it did is not done since: %s.", l.Container, g.howOften(h.Now), quoteAs(answer.RoleLog, said, quoted))
+		if knowledge.NoMemory.In(said) {
+			f.fix(h.specFix(h.moreHeap(l.Container, 0)))
+		}
+		f.fix(answer.Fix{Text: "start it again, so that it has that thread again", Command: kubectl.Restart(h.Pod.Namespace, h.Object), Risk: answer.Restarts})
+	case g.Count == 1:
 		f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but the last line of its log, %s ago, is an error: %s.", l.Container, prose.Span(max(h.Now.Sub(g.Until), 0)), quoteAs(answer.RoleLog, said, quoted))
 	}
 	if c.Means != "" {
@@ -178,6 +221,7 @@ func (h *inquiry) unanswered(run *history.Run) (t trouble, ok bool) {
 
 // failsAtWork returns the trouble of a Ready pod whose logs or sockets show that it fails.
 func (h *inquiry) failsAtWork(container string) (trouble, bool) {
+	var all []trouble
 	for run := range h.running(container) {
 		name := run.Container
 		if h.IsInit(name) && !h.isSidecar(name) || h.IsEphemeral(name) {
@@ -190,8 +234,16 @@ func (h *inquiry) failsAtWork(container string) (trouble, bool) {
 				l.at, l.At = look.SaidAt, look.SaidAt
 			}
 			if t, ok := h.degraded(l); ok {
-				return t, true
+				all = append(all, t)
 			}
+		}
+	}
+	if len(all) > 0 {
+		return h.mostTelling(all)
+	}
+	for run := range h.running(container) {
+		if name := run.Container; h.IsInit(name) && !h.isSidecar(name) || h.IsEphemeral(name) {
+			continue
 		}
 		if t, ok := h.unanswered(run); ok {
 			return t, true
@@ -248,11 +300,13 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 	if len(a.Symptoms) != 1 || a.Symptoms[0].Kind != answer.Healthy && a.Symptoms[0].Kind != answer.Degraded || a.Verdicts[0].Cause != answer.None && a.Symptoms[0].Kind == answer.Healthy {
 		return false
 	}
+	var all []trouble
 	for _, log := range logs {
-		t, ok := h.degraded(h.logOf(log))
-		if !ok {
-			continue
+		if t, ok := h.degraded(h.logOf(log)); ok {
+			all = append(all, t)
 		}
+	}
+	if t, ok := h.mostTelling(all); ok {
 		v := t.explain()
 		t.ID = a.Symptoms[0].ID
 		v.Symptom = t.ID
@@ -261,7 +315,7 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 		v.Text = strings.TrimSpace(v.Text)
 		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
 		for _, r := range v.Repeats {
-			if n, ok := dependency(r.Text); ok && n.place != "" && !slices.ContainsFunc(a.Reaches, func(known answer.Reach) bool { return known.Place == n.place }) {
+			if n, ok := h.askedFor(r.Container, r.Text); ok && n.place != "" && !slices.ContainsFunc(a.Reaches, func(known answer.Reach) bool { return known.Place == n.place }) {
 				a.Reaches = append([]answer.Reach{{Container: r.Container, Place: n.place, How: answer.ReachSaid, Text: prose.Brief(r.Text, kept), Said: prose.Midst(r.Text, quoted)}}, a.Reaches...)
 			}
 			if !slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Container == r.Container }) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why/answer"
@@ -62,6 +63,7 @@ func TestDegraded(t *testing.T) {
 	now := time.Date(2026, 11, 28, 10, 10, 0, 0, time.UTC)
 	pod := web(silentProbe)
 	pod.UID = types.UID("1")
+	pod.Spec.Containers[0].Env = append(pod.Spec.Containers[0].Env, v1.EnvVar{Name: "https_proxy", Value: "http://gateway:3129"})
 	all := strings.Split(string(raw), "\n=== ")[1:]
 	if len(all) < 40 {
 		t.Errorf("only %d logs", len(all))
@@ -91,6 +93,37 @@ func TestDegraded(t *testing.T) {
 		}
 		if testing.Verbose() {
 			t.Logf("%s: %v %s %s", name, bad, v.Cause, v.Text)
+		}
+	}
+}
+
+// Of two containers of a pod that log errors, the one that says what it lacks itself tells why the other fails.
+func TestDegradedTwo(t *testing.T) {
+	now := time.Date(2026, 11, 28, 10, 10, 0, 0, time.UTC)
+	pod := web(silentProbe)
+	pod.UID = types.UID("1")
+	server := pod.Spec.Containers[0]
+	server.Name = "sshd"
+	server.SecurityContext = &v1.SecurityContext{Capabilities: &v1.Capabilities{Drop: []v1.Capability{"ALL"}}}
+	pod.Spec.Containers = append(pod.Spec.Containers, server)
+	own := timedLines(t, "120s-0s/5s chroot(\"/run/sshd\"): Operation not permitted [preauth]\n", now)
+	own.Container = "sshd"
+	for said, want := range map[string]string{
+		"error : 'borg' failed protocol test [SSH] at [127.0.0.1]:2222 [TCP/IP]":    "sshd",
+		"ERROR dial tcp: connect to db:5432: connection refused":                    "app",
+		"ERROR could not connect to 127.0.0.1 port 2222: Connection refused (os 7)": "sshd",
+	} {
+		first := timedLines(t, "120s-0s/5s "+said+"\n", now)
+		first.Container = "app"
+		a := answer.New(answer.Subject{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}, now, answer.Coverage{})
+		a.Put(answer.Symptom{Kind: answer.Healthy}, answer.Verdict{Cause: answer.None})
+		Degrade(&a, pod, []Log{first, own})
+		v := a.Verdicts[0]
+		if a.Symptoms[0].Container != want || len(v.Contributing) != 1 {
+			t.Errorf("%s: %+v", said, v)
+		}
+		if want == "sshd" && (v.Cause != answer.SecurityRefused || !strings.Contains(v.Fixes[0].Text, "SYS_CHROOT")) {
+			t.Errorf("%s: %s, %+v", said, v.Cause, v.Fixes)
 		}
 	}
 }

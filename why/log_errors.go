@@ -39,7 +39,7 @@ var (
 	// visitors matches errors that a server logs about faults of its clients.
 	visitors = regexp.MustCompile(`(?i)\b(?:404|401|403|405|400)\b|\bnot found: /|no route matches|no such (?:route|page)|\bopen\(\) "[^"]*" failed \(2: |directory index of|access forbidden by rule|client (?:intended to send|sent|disconnected|closed|has gone|timed out)|\bclosed keepalive|TLS handshake error|SSL_do_handshake\(\) failed|tlsv?1? alert|bad (?:request|client hello|certificate from)|http request sent to an? https|invalid (?:http|request|method|token|jwt|signature|csrf|credentials|password|api key|session|host header|preface|protocol)|(?:token|session|signature|jwt) (?:has |is )?(?:expired|invalid)|malformed|login failed|authentication failed for user|password authentication|access denied for user|failed password|invalid user|validation (?:error|failed)|ValidationError|csrf|\bduplicate key\b|violates|syntax error at or near|relation "[^"]*" does not exist|column "[^"]*" does not exist|canceling statement due to|terminating connection due to administrator|unexpected EOF on client|could not receive data from client|aborted connection|broken pipe|connection reset by peer|forcibly closed|rate limit(?:ed| exceeded) for|\bUnauthorized request|kex_exchange|banner exchange|no matching (?:host key|key exchange)|Disallowed host|disallowedhost|unsupported (?:media|method)|deadlock detected|could not serialize|invalid input syntax|value too long|division by zero|object has been modified|context canceled|code = (?:NotFound|InvalidArgument|AlreadyExists|Canceled|Aborted)\b`)
 	// ownRequest matches what the program's own HTTP clients log of an answer that refuses their request.
-	ownRequest = regexp.MustCompile(`\boperation error \w+: \w+|\bAn error occurred \(\w+\) when calling the \w+ operation|\b(?:Axios|HTTPStatus|StatusCode)Error: |\b(?:urllib\.error|requests\.exceptions)\.HTTPError: |\b[Rr]equest failed with status code 4\d\d|\bgoogleapi: Error 4\d\d|\b(?:Client|Server) Error: .{0,40} for url: |\bserver returned HTTP (?:status|code) 4\d\d`)
+	ownRequest = regexp.MustCompile(`\boperation error \w+: \w+|\bAn error occurred \(\w+\) when calling the \w+ operation|\b(?:Axios|HTTPStatus|StatusCode)Error: |\b(?:urllib\.error|requests\.exceptions)\.HTTPError: |\b[Rr]equest failed with status code 4\d\d|\bgoogleapi: Error 4\d\d|\b(?:Client|Server) Error: .{0,40} for url: |\bserver returned HTTP (?:status|code) 4\d\d|(?i)\b(?:failed|received|got|unexpected|returned|responded|replied|answered)\b[^.;]{0,40}\bstatus(?: ?code)?:? ?[\[(]?4\d\d\b.{0,40}\b(?:response|body)\b|\b(?:received|got|unexpected)\b[^.;]{0,30}\bstatus(?: ?code)?:? ?[\[(]?4\d\d\b|\btunnel connection failed: 4\d\d`)
 	// rejects matches a line in PostgreSQL's own log about a client it refused. In a client's log the same text is the client's error.
 	rejects = regexp.MustCompile(`(?:^|\[\d+\][^:]*)FATAL: +(?:role|database) "[^"]*" does not exist|(?:^|\[\d+\][^:]*)FATAL: +no pg_hba\.conf entry`)
 	// absent matches an error about a requested object that does not exist; ownLack one about something the program itself needs.
@@ -51,7 +51,14 @@ var (
 	started = regexp.MustCompile(`(?i)\b(?:listening|running|serving|started) (?:on|at)\b|\b(?:server|service|http|application|app) (?:is )?(?:now )?(?:listening|running|started)\b|\bstarted (?:\S+ )?in [\d.]+|\brunning in\b|\b(?:startup|start-up|initiali[sz]ation) (?:is )?completed?\b|\bready\b|\bconnected\b`)
 	notYet  = regexp.MustCompile(`(?i)\b(?:not|isn't|never|wait(?:ing|s)?|until|before|when|if|unless|none|0|client|user|peer|visitor|player|device|socket|session)\b(?:\W+\w+){0,5}\W+(?:listening|running|started|ready|connected)\b`)
 	// optional matches errors of side features, such as telemetry and update checks.
-	optional = regexp.MustCompile(`(?i)\btelemetry\b|\banalytics\b|\busage (?:stats|statistics|report|data)\b|\bphone ?home\b|\b(?:update|version|upgrade) check|\bcheck(?:ing)? for (?:updates|new versions?|upgrades)|\bnew version\b|\bsentry\b|\b(?:traces?|spans?) export|\bexport(?:ing)? (?:of )?(?:traces?|spans?)\b|\botlp|\bjaeger\b|\bzipkin\b|\bstatsd\b|\bprofil(?:er|ing)\b|\bmetadata (?:server|service)\b|169\.254\.169\.254|\bicon\b|\bdeprecat`)
+	optional = regexp.MustCompile(`(?i)\btelemetry\b|\banalytics\b|\busage (?:stats|statistics|report|data)\b|\bphone ?home\b|\b(?:update|version|upgrade) check|\bcheck(?:ing)? for (?:updates|new versions?|upgrades)|\bnew version\b|\bsentry\b|\b(?:traces?|spans?) export|\bexport(?:ing)? (?:of )?(?:traces?|spans?)\b|\botlp|\bjaeger\b|\bzipkin\b|\bstatsd\b|\bprofil(?:er|ing)\b|\bmetadata (?:server|service)\b|169\.254\.169\.254|\bicon\b|\bdeprecat|\breverse (?:lookup|mapping|dns)\b|\bIP address '[^']*' could not be resolved|\bdoes not resolve to address\b`)
+	// ofStack matches the unindented lines of a stack trace, which belong to the error above them.
+	ofStack = regexp.MustCompile(`^(?:Traceback \(|During handling of the above|The above exception was|Caused by: |(?:[A-Za-z_]\w*\.)*\w+(?:Error|Exception)(?:: |$))`)
+	// threadEnded matches what a runtime prints about a thread that an error ended, ofPool the threads of pools, which start others.
+	threadEnded = regexp.MustCompile(`^Exception in thread (?:"[^"]*"|\S+)`)
+	ofPool      = regexp.MustCompile(`(?i)^Exception in thread "?[^"]*(?:pool|exec|worker|http|nio|dispatcher|process_request)`)
+	// noMemory matches an error after which a runtime's own threads may be gone.
+	noMemory = regexp.MustCompile(`\bjava\.lang\.OutOfMemoryError\b`)
 	// recovers matches a line that reports a recovery.
 	recovers = regexp.MustCompile(`(?i)\b(?:re-?connected|re-?established|recovered|restored|resumed|succeeded|successful(?:ly)?|is (?:back|healthy|up|available|reachable)(?: again)?|back (?:to normal|online|up)|connected to|connection (?:established|ok|is ok)|became (?:healthy|available|ready|leader)|acquired lease|healthy again|all (?:ok|good|healthy))\b`)
 	// namesObject matches a warning about an object of the cluster.
@@ -124,12 +131,17 @@ func (g complainedNow) harmless() bool {
 	return asked || visitors.MatchString(g.text) && !ownRequest.MatchString(g.text) || optional.MatchString(g.text) || counted.MatchString(g.text) || rejects.MatchString(g.log.story.Text(g.Last))
 }
 
+// endsThread reports whether an error ended a thread that nothing starts again.
+func (g complainedNow) endsThread() bool {
+	return threadEnded.MatchString(g.text) && (noMemory.MatchString(g.text) || !ofPool.MatchString(g.text))
+}
+
 // isShare reports whether an error makes up at least 1/leastShare of the lines since it was first logged. A rarer
 // error that names no other program may concern single requests. Indented lines belong to the line above.
 func (g complainedNow) isShare() bool {
 	n := 0
 	for i, line := range g.log.Lines {
-		if line == "" || line[0] == ' ' || line[0] == '\t' || i < len(g.log.At) && g.log.At[i].Before(g.From) {
+		if line == "" || line[0] == ' ' || line[0] == '\t' || ofStack.MatchString(line) || i < len(g.log.At) && g.log.At[i].Before(g.From) {
 			continue
 		}
 		n++
@@ -140,6 +152,9 @@ func (g complainedNow) isShare() bool {
 // goesOn reports whether an error occurs often enough, and its last occurrence is no older than its interval allows.
 func (g complainedNow) goesOn(now time.Time) bool {
 	least := prose.Whether(g.another, leastUnreached, leastErrors)
+	if g.endsThread() {
+		return g.Until.IsZero() || !g.Until.Before(g.log.ready)
+	}
 	if g.Until.IsZero() {
 		return g.Count >= leastErrors && (g.another || g.isShare()) && g.log.story.Len()-g.Last <= leastErrors
 	}
@@ -195,6 +210,9 @@ func (g complainedNow) saysRecovered() bool {
 // recovered reports whether a later line reports a recovery, or several plain lines follow the last error for more
 // than twice its interval.
 func (g complainedNow) recovered() bool {
+	if g.endsThread() {
+		return false
+	}
 	if g.saysRecovered() {
 		return true
 	}

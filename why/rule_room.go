@@ -314,18 +314,25 @@ func (e ending) reasonFor(said string) string {
 
 // moreMemory is what lets a program have more memory, by what it said and is set to.
 func (e ending) moreMemory(said string) string {
-	g, sized := heapOf(e.spec)
-	switch {
+	switch _, sized := heapOf(e.spec); {
 	case sized:
-		text := fmt.Sprintf("find what fills its heap, or allow it a larger one than %s", g)
-		if limit := e.limit(); limit > 0 && float64(g.bytes) > besideHeap*float64(limit)/2 {
-			text += fmt.Sprintf(", and the container more than %s of memory with it", prose.Size(limit))
-		}
-		return text
 	case knowledge.HugePages.In(said):
 		return "have it use no huge pages (huge_pages of PostgreSQL, -XX:+UseLargePages of Java), or give the container some, as hugepages-2Mi among its limits, on a node that has them; or have it ask for less"
 	case knowledge.RefusedMemory.In(said):
 		return "have it ask for less (caches, shared buffers, workers), or lift what refuses it more: a limit of its address space (ulimit -v in its start script), or the node's rule for how much it promises (vm.overcommit_memory)"
 	}
-	return "find what fills its heap, or allow it a larger one (-Xmx, --max-old-space-size, ulimit -v); the container's memory limit matters only as far as the heap's is derived from it"
+	return e.h.moreHeap(e.run.Container, e.limit())
+}
+
+// moreHeap is what lets a container's program have a larger heap; limit is the memory limit in bytes, 0 if that is not known.
+func (h *inquiry) moreHeap(container string, limit int64) string {
+	g, sized := heapOf(h.spec(container))
+	if !sized {
+		return "find what fills its heap, or allow it a larger one (-Xmx, --max-old-space-size, ulimit -v); the container's memory limit matters only as far as the heap's is derived from it"
+	}
+	text := fmt.Sprintf("find what fills its heap, or allow it a larger one than %s", g)
+	if limit > 0 && float64(g.bytes) > besideHeap*float64(limit)/2 {
+		text += fmt.Sprintf(", and the container more than %s of memory with it", prose.Size(limit))
+	}
+	return text
 }

@@ -257,6 +257,9 @@ func (h *inquiry) mayThen(container, said string) answer.Fix {
 	if changesUser.MatchString(said) {
 		return h.specFix("take the user that it changes to out of its configuration or arguments, since it runs as another than root already (runAsUser); or have it begin as root (runAsUser: 0), which may change")
 	}
+	if add := h.addFixes(h.spec(container), said); add != nil && strings.Contains(said, "Operation not permitted") {
+		return add[0]
+	}
 	at := deniedAt(said)
 	if m := aFolder.FindStringSubmatch(said); m != nil {
 		at = mounts.Clean(m[1])
