@@ -176,6 +176,18 @@ func whoHas(pod *v1.Pod) string {
 	return fmt.Sprintf("node %s about pod %s/%s", pod.Spec.NodeName, pod.Namespace, pod.Name)
 }
 
+// mostPods bounds a list of the pods of all namespaces.
+const mostPods = 5000
+
+// everyPod returns the pods of all namespaces; nil where they may not be listed, or are too many.
+func (q *question) everyPod(ctx context.Context) []v1.Pod {
+	list, err := q.listOnce(ctx, kindFor[v1.Pod](), metav1.NamespaceAll, metav1.ListOptions{Limit: mostPods})
+	if err != nil || !isWhole(list) {
+		return nil
+	}
+	return append([]v1.Pod{}, items[v1.Pod](list)...)
+}
+
 // pod asks about a pod that exists: its node, or the scheduler's condition.
 func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) {
 	if q.given != nil {
@@ -183,7 +195,8 @@ func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) 
 	}
 	if pod.Spec.NodeName == "" {
 		// What may not be read is left out.
-		return cluster.Unscheduled(pod, cluster.Around{Storage: q.storage(ctx, pod), Nodes: q.nodes(), Within: q.options.Within}, q.now()), nil
+		around := cluster.Around{Storage: q.storage(ctx, pod), Nodes: q.nodes(), Pods: func() []v1.Pod { return q.everyPod(ctx) }, Within: q.options.Within}
+		return cluster.Unscheduled(pod, around, q.now()), nil
 	}
 	about := q.about(pod.Name)
 	about.Namespace, about.UID = pod.Namespace, pod.UID

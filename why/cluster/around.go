@@ -16,8 +16,17 @@ import (
 type Around struct {
 	Storage Storage
 	Nodes   []v1.Node
+	// Pods are those of all namespaces; nil where that is not known. It is asked only where that matters.
+	Pods func() []v1.Pod
 	// Within is set for who may see one namespace alone: the labels of nodes are not shown.
 	Within bool
+}
+
+func (a Around) pods() []v1.Pod {
+	if a.Pods == nil {
+		return nil
+	}
+	return a.Pods()
 }
 
 // ownTaints are those that the node lifecycle controller sets for a node's conditions,

@@ -3,15 +3,12 @@ package cluster
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/shell"
@@ -62,11 +59,9 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		f.Text += message
 		f.Fixes = append(around.Storage.steps(pod), seeClaims(pod.Namespace))
 	case says(knowledge.NoRoom):
-		f.Cause, f.Text = answer.InsufficientResources, "No node has room for what the pod requests: "+message
-		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "request less"+requested(pod, message)+", or add a node"), kubectl.Inspect("see what each node has left", "kubectl describe nodes | grep -A8 'Allocated resources'")}
+		noRoom(&f, pod, around, message)
 	case says(knowledge.PortTaken):
-		f.Cause, f.Text = answer.NoMatchingNode, hostPorts(pod)+" is taken on the nodes that could take the pod: "+message
-		f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "remove hostPort (a Service needs none), or choose another"), kubectl.Inspect("see which pod has it", "kubectl get pods -A -o custom-columns='NS:.metadata.namespace,NAME:.metadata.name,NODE:.spec.nodeName,PORTS:.spec.containers[*].ports[*].hostPort' | grep -v '<none>$'")}
+		portTaken(&f, pod, around, message)
 	case says(knowledge.TopologySpread):
 		unspread(&f, pod, message)
 	case says(knowledge.Cordoned) && !says(knowledge.LabelsDiffer, knowledge.Tainted):
@@ -217,39 +212,4 @@ func unknown(text, missing string, fixes ...answer.Fix) answer.Verdict {
 		Cause: answer.CauseUnknown, Certainty: answer.Unknown, Missing: missing, Fixes: fixes,
 		Text: strings.TrimSpace(text + " " + missing),
 	}
-}
-
-// requested is what a pod requests of what the scheduler finds too little of; empty where it says of
-// nothing.
-func requested(pod *v1.Pod, message string) string {
-	var all []string
-	requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
-	for _, m := range insufficient.FindAllStringSubmatch(message, -1) {
-		q := requests[v1.ResourceName(m[1])]
-		if text := fmt.Sprintf("%s %s", q.String(), m[1]); !q.IsZero() && !slices.Contains(all, text) {
-			all = append(all, text)
-		}
-	}
-	return prose.Whether(len(all) > 0, " than "+strings.Join(all, " and "), "")
-}
-
-var insufficient = regexp.MustCompile(`Insufficient ([a-z][\w./-]*\w)`)
-
-// hostPorts names the host ports of a pod.
-func hostPorts(pod *v1.Pod) string {
-	var all []string
-	for _, c := range pod.Spec.Containers {
-		for _, p := range c.Ports {
-			if p.HostPort > 0 {
-				all = append(all, strconv.Itoa(int(p.HostPort)))
-			}
-		}
-	}
-	switch len(all) {
-	case 0:
-		return "The host port that the pod asks for"
-	case 1:
-		return "Host port " + all[0] + ", which the pod asks for,"
-	}
-	return "One of the host ports " + strings.Join(all, ", ") + ", which the pod asks for,"
 }

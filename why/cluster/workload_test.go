@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -227,20 +226,6 @@ func TestPending(t *testing.T) {
 		if a.Verdicts[0].Cause != want || a.Symptoms[0].Kind != answer.Pending {
 			t.Errorf("%q: %s", message, a.Text(answer.Style{}))
 		}
-	}
-}
-
-// What is to be requested less of is told with how much it is.
-func TestPendingRequests(t *testing.T) {
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "u1"}}
-	pod.Spec.Containers = []v1.Container{{Name: "a"}, {Name: "b"}}
-	for i := range pod.Spec.Containers {
-		pod.Spec.Containers[i].Resources.Requests = v1.ResourceList{"memory": resource.MustParse("3Gi"), "cpu": resource.MustParse("500m")}
-	}
-	pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: "0/2 nodes are available: 1 Insufficient cpu, 2 Insufficient memory."}}
-	a := Unscheduled(pod, Around{}, dawn)
-	if f := a.Verdicts[0].Fixes; len(f) != 2 || f[0].Text != "request less than 1 cpu and 6Gi memory, or add a node" {
-		t.Errorf("%+v", f)
 	}
 }
 
