@@ -241,6 +241,22 @@ func probeWaits(p *probing) *finding {
 // awaited is a place that is waited for, marked as such.
 func awaited(place string) string { return answer.MarkNeed(answer.Need{Place: place, Awaited: true}) }
 
+// probeWaitsByLog is [probeWaits] where nobody looked: the log ends with what it waits for, said again and again, and it never worked.
+func probeWaitsByLog(p *probing) *finding {
+	_, lines := p.run.Said(time.Time{})
+	if !p.h.FromAPI || p.mode != refused || p.worked() || p.run.Exit != nil || len(lines) == 0 || words.LastOf(lines, knowledge.SaysReady) >= 0 {
+		return nil
+	}
+	n, ok := lastNeed(lines[max(0, len(lines)-3):])
+	last := lines[len(lines)-1]
+	if !ok || n.place == "" || !knowledge.Waits.In(last) && !inVain.MatchString(last) {
+		return nil
+	}
+	f := p.finds(answer.DependencyDown, fair).
+		says("Container %s has not come up, because it waits for %s (%s): %s. Nothing answers at its port so far, so %s is refused.", p.run.Container, awaited(n.place), n.what, quote(n.said, 100), p.what())
+	return f.fix(append(n.fixes(p.h), p.h.logsFix(p.run))...)
+}
+
 // waitsFor says what an idle container waits for: by a connection on its way, or by
 // what it said last. how is empty where neither tells.
 func (p *probing) waitsFor(at *fact.Fact) (n needed, how string) {

@@ -41,7 +41,7 @@ func init() { // the rules ask for others' findings by this list
 	is("port-taken-said", ifUnordered(portTakenSaid))
 
 	fails("config-changed", inMode(configThenNo, answered, exitCode, notServing))
-	fails("waits-for-dependency", either(allSeen(probeWaits), probeAwaits), "child-oom", "process-stopped", "takes-no-more", "probe-protocol")
+	fails("waits-for-dependency", either(allSeen(probeWaits), probeWaitsByLog, probeAwaits), "child-oom", "process-stopped", "takes-no-more", "probe-protocol")
 	fails("asks-another", probeAsksAnother, append([]string{"probe-command"}, stalling...)...)
 	fails("dependency-said", probeDependencySaid)
 	fails("dependency-of-many", probeDependency)
