@@ -112,6 +112,10 @@ func main() {
 }
 
 func (o *options) run(ctx context.Context) error {
+	var err error
+	if o.bin, err = filepath.Abs(o.bin); err != nil { // the runtime of a peer has a working directory of its own
+		return err
+	}
 	all, err := scenarios.Load(o.folder, fields(o.only)...)
 	if err != nil {
 		return err
