@@ -4,6 +4,7 @@
 //	corpus.go   the cases, and their archives
 //	ask.go      one case asked again, and graded
 //	grades.go   the grades that were recorded
+//	steps.go    what steps have to be
 //	pack        the command that makes archives of what test/bench/why -record left
 //
 // testdata has an archive a batch, grades.txt, and what is known to be wrong in the labels:

@@ -7,10 +7,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,92 +30,58 @@ const (
 	loweredFile = "testdata/lowered.txt"
 )
 
-// asked is a case that was asked again.
-type asked struct {
-	batch string
-	About
-	scenarios.Sample
-	wrongLabel bool
-}
-
 // run is one over the whole corpus.
 type run struct {
-	t      *testing.T
-	labels map[string]scenarios.Expected
-	wrong  map[string]string // labels, and why
-	lock   sync.Mutex
-	all    []asked
+	t     *testing.T
+	wrong map[string]string // labels, and why
+	all   []asked
 }
 
 // TestCorpus asks every recorded case again, with facts and by the API alone, and fails where a
 // grade is below the recorded one.
 func TestCorpus(t *testing.T) {
 	began := time.Now()
-	r := &run{t: t, labels: labels(t)}
+	r := &run{t: t, all: passOf(t).answers}
 	var err error
 	if r.wrong, err = ReadReasons(wrongFile); err != nil {
 		t.Fatal(err)
 	}
-	archives, err := filepath.Glob("testdata/*.tar.zst")
-	if err != nil || len(archives) == 0 {
-		t.Fatalf("there are no archives: %v", err)
+	for _, one := range r.all {
+		r.keep(one)
 	}
-	scenarios.SideBySide(len(archives), runtime.GOMAXPROCS(0), func(i int) { r.archive(archives[i]) })
 	r.judge()
 	r.table()
 	t.Logf("%d questions in %v", len(r.all), time.Since(began).Round(time.Second))
 }
 
 // labels are those of the scenarios' sources, which are corrected there.
-func labels(t *testing.T) map[string]scenarios.Expected {
+func labels() (map[string]scenarios.Expected, error) {
 	all := map[string]scenarios.Expected{}
 	for _, dir := range []string{"../e2e/scenarios", "../e2e/scenarios/servers"} {
 		found, err := scenarios.Load(dir)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		for _, s := range found {
 			all[s.Name] = s.Want
 		}
 	}
-	return all
+	return all, nil
 }
 
-// archive asks all cases of a batch.
-func (r *run) archive(file string) {
-	batch := strings.TrimSuffix(filepath.Base(file), ".tar.zst")
-	err := EachOf(file, func(c Case) error {
-		if *onlyCases != "" && !slices.Contains(strings.Split(*onlyCases, ","), c.Scenario) {
-			return nil
-		}
-		for _, by := range Sights {
-			r.ask(batch, c, by)
-		}
-		return nil
-	})
-	if err != nil {
-		r.t.Errorf("%s: %v", file, err)
-	}
-}
+// isOnly says whether a scenario is among those that -only names.
+func isOnly(name string) bool { return slices.Contains(strings.Split(*onlyCases, ","), name) }
 
-func (r *run) ask(batch string, c Case, by scenarios.Sight) {
-	want, ok := r.labels[c.Scenario]
-	if !ok {
-		want = c.Want
-	}
-	a, err := c.Ask(r.t.Context(), by)
-	one := asked{batch: batch, About: About{c.Scenario, by}, Sample: Grade(want, a, err), wrongLabel: r.wrong[c.Scenario] != ""}
-	text := a.Text(answer.Style{Wide: true})
-	if err != nil {
-		text = err.Error()
+// keep prints an answer, keeps it or compares it with one that was kept, as flags ask for.
+func (r *run) keep(one asked) {
+	text := one.answer.Text(answer.Style{Wide: true})
+	if one.failed != nil {
+		text = one.failed.Error()
 	}
 	r.compare(one.About, text)
 	if *onlyCases != "" {
-		r.t.Logf("%s, %s (live %v): %s %s\n%s", c.Scenario, by, c.Live, one.Grade, one.Why, text)
+		r.t.Logf("%s, %s (live %v): %s %s\n%s", one.Scenario, one.Sight, one.live, one.Grade, one.Why, text)
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	r.all = append(r.all, one)
 }
 
 // compare keeps an answer, or compares it with one that was kept.
@@ -155,7 +119,7 @@ func (r *run) judge() {
 		was, known := before[one.About]
 		now[one.About] = one.Grade
 		switch {
-		case one.wrongLabel:
+		case r.wrong[one.Scenario] != "":
 		case !known && !*rewrite:
 			r.t.Errorf("%s, %s has no recorded grade: -rewrite records it", one.Scenario, one.Sight)
 		case !known || !Lower(one.Grade, was):
@@ -205,7 +169,7 @@ func (r *run) table() {
 		count[k][g]++
 	}
 	for _, one := range r.all {
-		if one.wrongLabel {
+		if r.wrong[one.Scenario] != "" {
 			continue
 		}
 		total(row{one.batch, one.Sight}, one.Grade)
