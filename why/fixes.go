@@ -304,7 +304,7 @@ func (f finding) advised(tells func(string) bool) []answer.Fix {
 	}
 	switch {
 	case a.Removes:
-		fix.Risk = answer.Destructive
+		fix.Risk, fix.Command = answer.Destructive, ""
 	case a.Looks, a.Asks:
 		fix.Risk = answer.Inspect
 	}

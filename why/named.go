@@ -288,7 +288,7 @@ func (h *inquiry) whereTo(place string) []answer.Fix {
 	if host == "" || strings.ContainsAny(host, ".:/") || loopback(host) {
 		return nil
 	}
-	return []answer.Fix{h.inspect(fmt.Sprintf("see whether Service %s exists, and which port and pods it has", host), h.kubectl("describe service %s", host))}
+	return []answer.Fix{h.inspect(fmt.Sprintf("see whether there is a Service %s, and which port and selector it has", host), h.kubectl("get services -o wide"))}
 }
 
 // option fits an option that stands behind a blank, as in a line of a shell.

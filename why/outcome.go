@@ -48,6 +48,25 @@ func (h *inquiry) decide(v *answer.Verdict) {
 	v.Fixes = slices.Concat(looks[:first], steps, looks[first:])
 }
 
+// OnlyLooks reports whether a verdict of trouble shows steps, and none that changes anything.
+func OnlyLooks(v answer.Verdict) bool {
+	steps := v.Steps()
+	return v.Cause != answer.None && len(steps) > 0 && !slices.ContainsFunc(steps, changes)
+}
+
+// Decide adds to a verdict whose steps only look the change that they decide about, or shows the one that it has; pod is the
+// one that is to blame.
+func Decide(a *answer.Answer, i int, pod *v1.Pod) {
+	v := &a.Verdicts[i]
+	n := slices.IndexFunc(v.Fixes, changes)
+	if n < 0 {
+		inquiryOf(a, pod).decide(v)
+		return
+	}
+	f := v.Fixes[n]
+	v.Fixes = slices.Insert(slices.Delete(slices.Clone(v.Fixes), n, n+1), min(n, answer.MostSteps-1), f)
+}
+
 // outcomes maps a cause to the change that mends it, conditional on an inspection that confirms the cause. The zero step is none.
 var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.AppUnhealthy:             unhealthyOutcome,
@@ -65,12 +84,17 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.AppHang:                  hangOutcome,
 	answer.MemoryLimit:              memoryOutcome,
 	answer.MemoryLimitChild:         memoryOutcome,
+	answer.DiskFull:                 specOutcome("if a volume is full: enlarge it (the claim's request, or the emptyDir's sizeLimit), or delete what is not needed; if it is the container's own file system: have it write to a volume"),
+	answer.ProbeTimeoutTooShort:     specOutcome("if it answers, only later: raise timeoutSeconds of the probe"),
+	answer.ProbeWrongScheme:         specOutcome("if it speaks the other scheme (HTTP or HTTPS): set scheme of the probe to that"),
+	answer.ProbeProtocol:            specOutcome("if another protocol is spoken at that port: probe with tcpSocket, or at the port that speaks the probe's"),
 	answer.KilledByOther:            specOutcome("if a script, a hook or a probe of the pod sent the signal: correct that command; if a program of the node did (systemd-oomd, earlyoom): exempt pods from it"),
 	answer.NetworkBlocked:           textOutcome("if a rule drops packets from the node to the pod: allow them in the program that created the rule; a rule that is deleted by hand comes back"),
 	answer.Deleted:                  deletedOutcome,
 	answer.RolledOut:                rolledOutOutcome,
 	answer.ScaledDown:               scaledOutcome,
 	answer.SpecChanged:              specOutcome("if that change was a mistake: revert it"),
+	answer.RestartPolicy:            specOutcome("if it is meant to be started again: set restartPolicy to Always or OnFailure"),
 	answer.InitWaiting:              specOutcome("if it waits for the wrong name: correct that; if it need not wait: remove the init container"),
 	answer.Preempted:                specOutcome("if this pod matters more: set priorityClassName to a class of higher value"),
 	answer.SandboxFailed:            sandboxOutcome,

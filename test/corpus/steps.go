@@ -82,7 +82,7 @@ func changesByKubectl(args []string) bool {
 		case strings.HasPrefix(verb, "-"):
 		case verb == "exec":
 			line := strings.Join(args[i:], " ")
-			return strings.Contains(line, "quitquitquit")
+			return strings.Contains(line, "quitquitquit") || strings.Contains(line, "-- kill ")
 		default:
 			if verb == "rollout" && i+1 < len(args) {
 				verb += " " + args[i+1]

@@ -121,6 +121,7 @@ func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) 
 	all, err := q.ask(ctx, t)
 	q.showLines(ctx, all)
 	q.meant(ctx, all)
+	q.decide(ctx, all)
 	c.options.Known.inform(ctx, c.client, all)
 	return answer.Redacted(all), err
 }

@@ -814,7 +814,7 @@ func TestHandedOn(t *testing.T) {
 	w.configure("server app1 account2:8443 check")
 	w.pod("account2", 8443, answer.Healthy, answer.Verdict{Cause: answer.None})
 	v := w.ask("web1")
-	if n := len(v.Fixes); v.Cause != answer.AppUnhealthy || !strings.Contains(v.Text, "and its pods are ready") || n != 1 || !strings.Contains(v.Fixes[0].Text, "its own health check") {
+	if n := len(v.Fixes); v.Cause != answer.AppUnhealthy || !strings.Contains(v.Text, "and its pods are ready") || n != 2 || !strings.Contains(v.Fixes[0].Text, "its own health check") {
 		t.Errorf("%s: %s %+v", v.Cause, v.Text, v.Fixes)
 	}
 }
@@ -887,14 +887,14 @@ func TestLeadsToWhatToDo(t *testing.T) {
 	}
 	w.pod("db2", 5432, answer.Restarted, ended)
 	v := w.ask("web1")
-	if n := len(v.Fixes); n != 3 || v.Fixes[0].Text != "a" || v.Fixes[2].Text != "c" {
+	if n := len(v.Fixes); n != 4 || v.Fixes[0].Text != "a" || v.Fixes[2].Risk == answer.Inspect || v.Fixes[3].Text != "c" {
 		t.Errorf("%+v", v.Fixes)
 	}
 	// Where nobody knows what to do there, what is known of it.
 	ended.Fixes = nil
 	w.pod("web3", 80, answer.NotReady, saysNo(502), refusedAt("db4:5432"))
 	w.pod("db4", 5432, answer.Restarted, ended)
-	if v := w.ask("web3"); len(v.Fixes) != 1 || v.Fixes[0].Command != "kubectl why -n shop pod/db4" {
+	if v := w.ask("web3"); len(v.Fixes) != 2 || v.Fixes[0].Command != "kubectl why -n shop pod/db4" {
 		t.Errorf("%+v", v.Fixes)
 	}
 	// A Service goes by its name once.
@@ -1017,7 +1017,7 @@ func TestMention(t *testing.T) {
 	w.configure("DB_HOST=db2:5432")
 	w.pod("db2", 5432, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "It ended with exit code 1."})
 	v := w.ask("web1")
-	if n := len(v.Fixes); n != 1 || v.Fixes[0].Command != "kubectl why -n shop svc/db2" || v.Cause != answer.AppUnhealthy {
+	if n := len(v.Fixes); n != 2 || v.Fixes[0].Command != "kubectl why -n shop svc/db2" || v.Cause != answer.AppUnhealthy {
 		t.Errorf("%+v", v)
 	}
 }

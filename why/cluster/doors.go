@@ -171,8 +171,7 @@ func straightTo(service *v1.Service, p v1.ServicePort, pod *v1.Pod, listens []in
 		Service: name, Pod: pod.Namespace + "/" + pod.Name, Cause: answer.ServicePortMismatch,
 		Text: fmt.Sprintf("Service %s is headless (clusterIP: None): its name leads to its pods themselves, and nobody turns its port %d into their targetPort %d there. Pod %s listens on %d, and not on %d.",
 			name, p.Port, target, pod.Name, target, p.Port),
-		Fixes: []answer.Fix{kubectl.Inspect(fmt.Sprintf("ask it at port %d, or make the Service anew with a cluster IP, which turns %d into %d (clusterIP cannot be changed)", target, p.Port, target),
-			kubectl.Command(service.Namespace, "get service %s -o yaml", service.Name))},
+		Fixes: []answer.Fix{{Text: fmt.Sprintf("ask it at port %d, or make the Service anew with a cluster IP, which turns %d into %d (clusterIP cannot be changed)", target, p.Port, target), Risk: answer.Restarts}},
 	}
 }
 
