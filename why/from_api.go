@@ -76,7 +76,11 @@ func (p *probing) asksFar() bool {
 // isAlone says that only the container itself can have answered: no other one, no proxy and nobody elsewhere.
 func (p *probing) isAlone() bool {
 	o := p.h.Object
-	return o != nil && !p.shared() && len(o.Spec.InitContainers) == 0 && !o.Spec.HostNetwork && (p.spec == nil || p.spec.HTTPGet == nil || p.spec.HTTPGet.Host == "")
+	if o == nil {
+		return false
+	}
+	sidecar := slices.ContainsFunc(o.Spec.InitContainers, func(c v1.Container) bool { return p.h.isSidecar(c.Name) })
+	return !p.shared() && !sidecar && !o.Spec.HostNetwork && (p.spec == nil || p.spec.HTTPGet == nil || p.spec.HTTPGet.Host == "")
 }
 
 // openAnswer says whether a failure of which kubelet alone told may be another's than the application's: of an

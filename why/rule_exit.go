@@ -55,8 +55,8 @@ func crashSignal(e ending) *finding {
 	return f
 }
 
-// sigabrt is what a process sends to itself, once it has said why.
-const sigabrt, sigsys = 6, 31
+// sigabrt is what a process sends to itself, once it has said why; V8 ends by the others, too.
+const sigill, sigtrap, sigabrt, sigsegv, sigsys = 4, 5, 6, 11, 31
 
 // crashMeanings says when the kernel or the C library sends such a signal (signal(7)).
 var crashMeanings = map[int32]string{

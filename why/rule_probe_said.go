@@ -50,7 +50,7 @@ func probeSaidNo(p *probing) *finding {
 	if p.mode == exitCode && strings.TrimSpace(ev.Output) == "" { // nothing tells whether it or the application is at fault
 		f.fix(p.h.specFix(fmt.Sprintf("if container %s works, correct the command of its %s probe", p.run.Container, kindWord(p.kind))))
 	}
-	if p.openAnswer() {
+	if p.openAnswer() && !p.tellsOfAnswer() {
 		return f.possibly()
 	}
 	p.lacksFile(f)
@@ -58,6 +58,13 @@ func probeSaidNo(p *probing) *finding {
 		p.quoteInto(f)
 	}
 	return f
+}
+
+// tellsOfAnswer says whether the container's log shows that it is the one that answers: it logs errors since the attempts
+// fail. What only hands on an answer of the pod's other containers is left open.
+func (p *probing) tellsOfAnswer() bool {
+	status := p.last.Evidence.Status
+	return p.mode == answered && p.complainsNow() && !(p.shared() && (status == 502 || status == 504))
 }
 
 // failsTLS says whether the probe asks by HTTPS, and the server gives the handshake up for what it lacks.
@@ -272,6 +279,22 @@ func (p *probing) sinceWhen() string {
 	return "; it has never answered well"
 }
 
+// maySpeakOtherwise says whether a connection that breaks off without an answer may be of a port that speaks another
+// protocol: it never answered, and nobody tried.
+func (p *probing) maySpeakOtherwise() bool {
+	return p.h.FromAPI && p.mode == broken && !p.worked() && !words.CutShort(p.last.Message)
+}
+
+// probeMaySpeakOtherwise: by the API alone the protocol of the port remains open.
+func probeMaySpeakOtherwise(p *probing) *finding {
+	if !p.maySpeakOtherwise() {
+		return nil
+	}
+	return p.finds(answer.ProbeProtocol, weak).
+		says("The port may speak another protocol than the probe, or TLS: its connection is taken and closed without an answer, and none ever got one.").
+		fix(p.h.probeFixes(p)...)
+}
+
 // probeBrokeOff: the connection broke off in the middle.
 func probeBrokeOff(p *probing) *finding {
 	f := p.finds(answer.AppUnhealthy, weak).
@@ -281,7 +304,7 @@ func probeBrokeOff(p *probing) *finding {
 	f.text = fmt.Sprintf("The application takes the connection of %s and closes it %s%s.", p.what(), closed, p.sinceWhen())
 	p.quoteInto(f)
 	_, reported := p.sidecarReport()
-	if len(p.failed) > 1 && !reported && (p.run.Exit == nil || newEnding(p.h, p.run).order() == ordered) {
+	if len(p.failed) > 1 && !reported && !p.maySpeakOtherwise() && (p.run.Exit == nil || newEnding(p.h, p.run).order() == ordered) {
 		f.weight = fair
 	}
 	if !p.worked() {

@@ -292,7 +292,7 @@ func heapSaid(e ending) *finding {
 	how := fmt.Sprintf("with exit code %d", e.exit.ExitCode)
 	if e.exit.Signal != 0 {
 		f.cause, f.weight, how = answer.AppCrashSignal, certain, "by "+signalName(e.exit.Signal)
-	} else if e.exit.ExitCode == 128+sigabrt && !e.exit.StatusKnown { // as V8 and the JVM end themselves when the heap is full
+	} else if slices.Contains([]int32{128 + sigill, 128 + sigtrap, 128 + sigabrt, 128 + sigsegv}, e.exit.ExitCode) && !e.exit.StatusKnown { // as V8 and the JVM end themselves when the heap is full
 		f.cause = answer.AppCrashSignal
 	}
 	said = e.reasonFor(said)

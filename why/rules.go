@@ -53,7 +53,7 @@ func init() { // the rules ask for others' findings by this list
 		inMode(probeImpossible, impossible), inMode(probeCommandOutlives, commandLate, exitCode), inMode(probeCommandLate, commandLate),
 		inMode(allSeen(either(neverWell(either(probeCommandLacks, probeCommandFails, probeCommandVariable)), probeCommandNoLogin, neverWell(either(probeCommandItself, probeCommandFilter)))), exitCode)), "hang")
 	fails("probe-path", allSeen(either(probePath, probeWantsLogin, inMode(probeUnknownService, notServing))), "probe-not-deployed")
-	fails("probe-protocol", allSeen(either(probeSpeaksOtherwise, probeWrongProtocol, probeProtocolSaid, probeRedirected)))
+	fails("probe-protocol", either(allSeen(either(probeSpeaksOtherwise, probeWrongProtocol, probeProtocolSaid, probeRedirected)), probeMaySpeakOtherwise))
 	fails("child-oom", probeChildOOM)
 	fails("process-stopped", probeProcessStopped)
 	fails("broke-off", either(probeDiedAnswering, inMode(probeBrokeOff, broken)), "files-limit", "takes-no-more", "probe-protocol")
