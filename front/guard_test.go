@@ -70,6 +70,7 @@ func TestStrangersAreBounded(t *testing.T) {
 			t.Errorf("%d came in place of one that is known and one that went", n)
 		}
 		time.Sleep(strangerFor + time.Second)
+		synctest.Wait()
 		if greedy[0].(*stranger).Conn.(*wire).closed || !greedy[2].(*stranger).Conn.(*wire).closed {
 			t.Error("who is known was shut out, or who is not may stay")
 		}

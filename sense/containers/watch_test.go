@@ -40,6 +40,20 @@ func (s *scripted) set(state runtimeapi.ContainerState, fail error) {
 	s.status.State, s.fail = state, fail
 }
 
+// says has streams that begin from now on say something else.
+func (s *scripted) says(stream func(context.Context, chan *runtimeapi.ContainerEventResponse) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stream = stream
+}
+
+// counted is how often containers were listed, and how often all of one was asked for.
+func (s *scripted) counted() (lists, full int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lists, s.full
+}
+
 func (s *scripted) ListContainers(context.Context, *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +74,10 @@ func (s *scripted) ContainerStatus(context.Context, string, bool) (*runtimeapi.C
 
 func (s *scripted) GetContainerEvents(ctx context.Context, events chan *runtimeapi.ContainerEventResponse, up func(runtimeapi.RuntimeService_GetContainerEventsClient)) error {
 	up(nil)
-	return s.stream(ctx, events)
+	s.mu.Lock()
+	stream := s.stream
+	s.mu.Unlock()
+	return stream(ctx, events)
 }
 
 // quietStream stays open and says nothing.
@@ -119,13 +136,14 @@ func TestWatchCostsNothingAtRest(t *testing.T) {
 		events := watch(ctx, s)
 		kinds(t, events, 2)
 		time.Sleep(10 * time.Second) // settled
-		lists, full := s.lists, s.full
+		lists, full := s.counted()
 		time.Sleep(10 * time.Minute)
-		if more := s.lists - lists; more > 10 {
-			t.Errorf("%d looks in ten minutes", more)
+		moreLists, moreFull := s.counted()
+		if moreLists-lists > 10 {
+			t.Errorf("%d looks in ten minutes", moreLists-lists)
 		}
-		if s.full != full {
-			t.Errorf("%d statuses asked for while nothing changed", s.full-full)
+		if moreFull != full {
+			t.Errorf("%d statuses asked for while nothing changed", moreFull-full)
 		}
 		cancel()
 		for range events {
@@ -184,7 +202,7 @@ func TestWatchTellsAGapOnce(t *testing.T) {
 			t.Errorf("told again: %+v", e)
 		default:
 		}
-		s.stream = quietStream
+		s.says(quietStream)
 		s.set(runtimeapi.ContainerState_CONTAINER_EXITED, nil)
 		began := time.Now()
 		if got := kinds(t, events, 1); got[0] != ContainerChanged {
