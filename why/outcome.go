@@ -75,7 +75,7 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.DependencyDown:           configOutcome("if the name or the address is wrong: correct it"),
 	answer.AppExitSuccess:           specOutcome("if it is meant to keep running: keep its command in the foreground; if it is meant to finish: run it as a Job"),
 	answer.AppCrashSignal:           specOutcome("if it crashes in the same place again: use another version of the image; a restart does not fix a bug in the program"),
-	answer.AppSlowStart:             specOutcome("if it was still starting: add a startupProbe that allows for its slowest start"),
+	answer.AppSlowStart:             slowStartOutcome,
 	answer.AppOverloaded:            specOutcome("if it is busy with requests: raise its CPU request and limit, or run more pods"),
 	answer.CPUThrottled:             specOutcome("if it needs more CPU than its limit: raise the limit"),
 	answer.AppNotListening:          specOutcome("if it listens on another port now: set the port of the probe to that port"),
@@ -94,7 +94,7 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.RolledOut:                rolledOutOutcome,
 	answer.ScaledDown:               scaledOutcome,
 	answer.SpecChanged:              specOutcome("if that change was a mistake: revert it"),
-	answer.RestartPolicy:            specOutcome("if it is meant to be started again: set restartPolicy to Always or OnFailure"),
+	answer.RestartPolicy:            restartPolicyOutcome,
 	answer.InitWaiting:              specOutcome("if it waits for the wrong name: correct that; if it need not wait: remove the init container"),
 	answer.Preempted:                specOutcome("if this pod matters more: set priorityClassName to a class of higher value"),
 	answer.SandboxFailed:            sandboxOutcome,
@@ -147,6 +147,22 @@ func unhealthyOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 		return h.specFix("if a dependency is down: fix it; if the probe asks for the wrong gRPC service: correct grpc.service of the probe")
 	}
 	return h.specFix("if a dependency is down: fix it, and set the probe to a path that does not test it")
+}
+
+// slowStartOutcome gives a start more time, by the startup probe that there is or by a new one.
+func slowStartOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
+	if p := h.spec(v.Container).StartupProbe; p != nil {
+		return h.specFix(fmt.Sprintf("if it was still starting: raise failureThreshold of its startupProbe (now %d) so that it allows for its slowest start", p.FailureThreshold))
+	}
+	return h.specFix("if it was still starting: add a startupProbe that allows for its slowest start")
+}
+
+// restartPolicyOutcome has a container started again that its pod's policy leaves ended.
+func restartPolicyOutcome(h *inquiry, _ *answer.Verdict) answer.Fix {
+	if h.podSpec().RestartPolicy == v1.RestartPolicyOnFailure {
+		return h.specFix("if it is meant to keep running: set restartPolicy to Always")
+	}
+	return h.specFix("if it is meant to be started again: set restartPolicy to OnFailure or Always")
 }
 
 // outlives is the minimum run after which the failure before it counts as over: the longest back-off.
