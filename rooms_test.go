@@ -54,7 +54,7 @@ var rooms = []room{
 	{dir: "why/graph", pure: true},
 	{dir: "why/diagnose", pure: true, imports: []string{module + "why/graph"}},
 	{dir: "why/history", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
-	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", "k8s.io/component-helpers/scheduling/corev1", "k8s.io/utils/ptr", module + "fact", module + "knowledge", module + "logline", module + "health", module + "shell", module + "why/answer", module + "why/kubectl", module + "why/mounts", module + "why/netpol", module + "why/prose", module + "why/words"}},
+	{dir: "why/cluster", pure: true, imports: []string{"github.com/go-logr/logr", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", "k8s.io/component-helpers/scheduling/corev1", "k8s.io/utils/ptr", module + "fact", module + "knowledge", module + "logline", module + "health", module + "shell", module + "why/answer", module + "why/kubectl", module + "why/mounts", module + "why/netpol", module + "why/prose", module + "why/words"}},
 	{dir: "why/common", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why/answer", module + "why/cluster", module + "why/prose"}},
 	{dir: "why/kubectl", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "shell", module + "why/answer"}},
 	{dir: "why/mounts", pure: true, imports: []string{"k8s.io/api"}},

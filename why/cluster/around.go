@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"whylet.dev/whylet/why/prose"
@@ -16,7 +18,8 @@ import (
 type Around struct {
 	Storage Storage
 	Nodes   []v1.Node
-	// Pods are those of all namespaces; nil where that is not known. It is asked only where that matters.
+	// Pods lists the pods of all namespaces; nil if they are unknown. It is called only if the scheduler reports a lack of
+	// resources or a host port in use.
 	Pods func() []v1.Pod
 	// Within is set for who may see one namespace alone: the labels of nodes are not shown.
 	Within bool
@@ -48,7 +51,7 @@ func (a Around) tainted(pod *v1.Pod) (words, sick string) {
 	for i := range a.Nodes {
 		n := &a.Nodes[i]
 		for _, t := range n.Spec.Taints {
-			if t.Effect == v1.TaintEffectPreferNoSchedule || slices.ContainsFunc(pod.Spec.Tolerations, func(k v1.Toleration) bool { return tolerates(k, t) }) {
+			if t.Effect == v1.TaintEffectPreferNoSchedule || corev1helpers.TolerationsTolerateTaint(logr.Discard(), pod.Spec.Tolerations, &t, false) {
 				continue
 			}
 			own, ok := ownTaints[t.Key]
@@ -80,13 +83,6 @@ func (a Around) KeepsOut(template *v1.PodTemplateSpec) string {
 	}
 	taints, _ := fit.tainted(pod)
 	return taints
-}
-
-// tolerates is a toleration of a taint by its words; the numeric operators of
-// KEP 5471 count as not tolerating.
-func tolerates(k v1.Toleration, t v1.Taint) bool {
-	return (k.Effect == "" || k.Effect == t.Effect) && (k.Key == "" || k.Key == t.Key) &&
-		(k.Operator == v1.TolerationOpExists || k.Operator != v1.TolerationOpGt && k.Operator != v1.TolerationOpLt && k.Value == t.Value)
 }
 
 // asksOfNodes are the labels that a pod requires of its node: its nodeSelector, and the node affinity that is required.
