@@ -82,7 +82,8 @@ func changesByKubectl(args []string) bool {
 		case strings.HasPrefix(verb, "-"):
 		case verb == "exec":
 			line := strings.Join(args[i:], " ")
-			return strings.Contains(line, "quitquitquit") || strings.Contains(line, "-- kill ")
+			_, inside, _ := strings.Cut(line, " -- ")
+			return strings.Contains(line, "quitquitquit") || changesAny(inside)
 		default:
 			if verb == "rollout" && i+1 < len(args) {
 				verb += " " + args[i+1]
