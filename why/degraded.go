@@ -59,8 +59,8 @@ func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
 	}
 }
 
-// mostTelling chooses among the troubles of a pod's containers: an error of one's own of which more is known than that it
-// fails comes before an error that leads nowhere outside the pod. The others contribute.
+// mostTelling returns the trouble that explains the others: a container's own error with a known cause comes before an
+// error that names no place outside the pod. The others become contributing notes.
 func (h *inquiry) mostTelling(all []trouble) (trouble, bool) {
 	switch len(all) {
 	case 0:
@@ -79,7 +79,7 @@ func (h *inquiry) mostTelling(all []trouble) (trouble, bool) {
 	v := verdicts[best]
 	for i, other := range verdicts {
 		if r := other.Repeats[0]; i != best {
-			v.Contributing = append(v.Contributing, answer.Note{Cause: other.Cause, Text: fmt.Sprintf("container %s logs an error, too (%s): %s", r.Container, prose.Times(r.Count), quoteAs(answer.RoleNoted, r.Text, kept))})
+			v.Contributing = append(v.Contributing, answer.Note{Cause: other.Cause, Text: fmt.Sprintf("container %s also logs an error (%s): %s", r.Container, prose.Times(r.Count), quoteAs(answer.RoleNoted, r.Text, kept))})
 		}
 	}
 	t := all[best]
@@ -132,11 +132,11 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but its log repeats an error (%s): %s.", l.Container, g.howOften(h.Now), quoteAs(answer.RoleLog, said, quoted))
 	switch {
 	case g.endsThread():
-		f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but one of its threads ended with an error (%s), and what it did is not done since: %s.", l.Container, g.howOften(h.Now), quoteAs(answer.RoleLog, said, quoted))
+		f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but an error ended one of its threads (%s), and nothing restarts it: %s.", l.Container, g.howOften(h.Now), quoteAs(answer.RoleLog, said, quoted))
 		if knowledge.NoMemory.In(said) {
 			f.fix(h.specFix(h.moreHeap(l.Container, 0)))
 		}
-		f.fix(answer.Fix{Text: "start it again, so that it has that thread again", Command: kubectl.Restart(h.Pod.Namespace, h.Object), Risk: answer.Restarts})
+		f.fix(answer.Fix{Text: "restart the pod, which starts that thread again", Command: kubectl.Restart(h.Pod.Namespace, h.Object), Risk: answer.Restarts})
 	case g.Count == 1:
 		f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but the last line of its log, %s ago, is an error: %s.", l.Container, prose.Span(max(h.Now.Sub(g.Until), 0)), quoteAs(answer.RoleLog, said, quoted))
 	}
@@ -222,11 +222,14 @@ func (h *inquiry) unanswered(run *history.Run) (t trouble, ok bool) {
 // failsAtWork returns the trouble of a Ready pod whose logs or sockets show that it fails.
 func (h *inquiry) failsAtWork(container string) (trouble, bool) {
 	var all []trouble
+	var runs []*history.Run
 	for run := range h.running(container) {
-		name := run.Container
-		if h.IsInit(name) && !h.isSidecar(name) || h.IsEphemeral(name) {
-			continue
+		if name := run.Container; !h.IsEphemeral(name) && (!h.IsInit(name) || h.isSidecar(name)) {
+			runs = append(runs, run)
 		}
+	}
+	for _, run := range runs {
+		name := run.Container
 		if f, _ := run.Said(time.Time{}); f != nil && h.Now.Sub(f.Seen) <= lookedLately {
 			look := fact.Of[fact.Looked](f)
 			l := logOf{Log: Log{Container: name, Lines: look.Said}, story: h.read(look.Said), seen: f}
@@ -241,10 +244,7 @@ func (h *inquiry) failsAtWork(container string) (trouble, bool) {
 	if len(all) > 0 {
 		return h.mostTelling(all)
 	}
-	for run := range h.running(container) {
-		if name := run.Container; h.IsInit(name) && !h.isSidecar(name) || h.IsEphemeral(name) {
-			continue
-		}
+	for _, run := range runs {
 		if t, ok := h.unanswered(run); ok {
 			return t, true
 		}

@@ -54,10 +54,10 @@ var (
 	optional = regexp.MustCompile(`(?i)\btelemetry\b|\banalytics\b|\busage (?:stats|statistics|report|data)\b|\bphone ?home\b|\b(?:update|version|upgrade) check|\bcheck(?:ing)? for (?:updates|new versions?|upgrades)|\bnew version\b|\bsentry\b|\b(?:traces?|spans?) export|\bexport(?:ing)? (?:of )?(?:traces?|spans?)\b|\botlp|\bjaeger\b|\bzipkin\b|\bstatsd\b|\bprofil(?:er|ing)\b|\bmetadata (?:server|service)\b|169\.254\.169\.254|\bicon\b|\bdeprecat|\breverse (?:lookup|mapping|dns)\b|\bIP address '[^']*' could not be resolved|\bdoes not resolve to address\b`)
 	// ofStack matches the unindented lines of a stack trace, which belong to the error above them.
 	ofStack = regexp.MustCompile(`^(?:Traceback \(|During handling of the above|The above exception was|Caused by: |(?:[A-Za-z_]\w*\.)*\w+(?:Error|Exception)(?:: |$))`)
-	// threadEnded matches what a runtime prints about a thread that an error ended, ofPool the threads of pools, which start others.
+	// threadEnded matches the report of a runtime about a thread that an error ended; ofPool matches threads that a pool replaces.
 	threadEnded = regexp.MustCompile(`^Exception in thread (?:"[^"]*"|\S+)`)
 	ofPool      = regexp.MustCompile(`(?i)^Exception in thread "?[^"]*(?:pool|exec|worker|http|nio|dispatcher|process_request)`)
-	// noMemory matches an error after which a runtime's own threads may be gone.
+	// noMemory matches an error that also ends threads of pools.
 	noMemory = regexp.MustCompile(`\bjava\.lang\.OutOfMemoryError\b`)
 	// recovers matches a line that reports a recovery.
 	recovers = regexp.MustCompile(`(?i)\b(?:re-?connected|re-?established|recovered|restored|resumed|succeeded|successful(?:ly)?|is (?:back|healthy|up|available|reachable)(?: again)?|back (?:to normal|online|up)|connected to|connection (?:established|ok|is ok)|became (?:healthy|available|ready|leader)|acquired lease|healthy again|all (?:ok|good|healthy))\b`)
@@ -131,7 +131,7 @@ func (g complainedNow) harmless() bool {
 	return asked || visitors.MatchString(g.text) && !ownRequest.MatchString(g.text) || optional.MatchString(g.text) || counted.MatchString(g.text) || rejects.MatchString(g.log.story.Text(g.Last))
 }
 
-// endsThread reports whether an error ended a thread that nothing starts again.
+// endsThread reports whether an error ended a thread that no pool replaces.
 func (g complainedNow) endsThread() bool {
 	return threadEnded.MatchString(g.text) && (noMemory.MatchString(g.text) || !ofPool.MatchString(g.text))
 }

@@ -288,7 +288,7 @@ func (h *inquiry) whereTo(place string) []answer.Fix {
 	if host == "" || strings.ContainsAny(host, ".:/") || loopback(host) {
 		return nil
 	}
-	return []answer.Fix{h.inspect(fmt.Sprintf("see whether there is a Service %s, and which port and selector it has", host), h.kubectl("get services -o wide"))}
+	return []answer.Fix{h.inspect(fmt.Sprintf("check that Service %s exists, and its port and selector", host), h.kubectl("get services -o wide"))}
 }
 
 // option fits an option that stands behind a blank, as in a line of a shell.

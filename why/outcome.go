@@ -48,14 +48,14 @@ func (h *inquiry) decide(v *answer.Verdict) {
 	v.Fixes = slices.Concat(looks[:first], steps, looks[first:])
 }
 
-// OnlyLooks reports whether a verdict of trouble shows steps, and none that changes anything.
-func OnlyLooks(v answer.Verdict) bool {
+// OnlyInspects reports whether a verdict other than none shows steps, and none of them changes anything.
+func OnlyInspects(v answer.Verdict) bool {
 	steps := v.Steps()
 	return v.Cause != answer.None && len(steps) > 0 && !slices.ContainsFunc(steps, changes)
 }
 
-// Decide adds to a verdict whose steps only look the change that they decide about, or shows the one that it has; pod is the
-// one that is to blame.
+// Decide adds a change to verdict i, whose visible steps only inspect, or moves its first change into view. pod is the pod
+// that the verdict blames.
 func Decide(a *answer.Answer, i int, pod *v1.Pod) {
 	v := &a.Verdicts[i]
 	n := slices.IndexFunc(v.Fixes, changes)
@@ -84,10 +84,10 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.AppHang:                  hangOutcome,
 	answer.MemoryLimit:              memoryOutcome,
 	answer.MemoryLimitChild:         memoryOutcome,
-	answer.DiskFull:                 specOutcome("if a volume is full: enlarge it (the claim's request, or the emptyDir's sizeLimit), or delete what is not needed; if it is the container's own file system: have it write to a volume"),
-	answer.ProbeTimeoutTooShort:     specOutcome("if it answers, only later: raise timeoutSeconds of the probe"),
-	answer.ProbeWrongScheme:         specOutcome("if it speaks the other scheme (HTTP or HTTPS): set scheme of the probe to that"),
-	answer.ProbeProtocol:            specOutcome("if another protocol is spoken at that port: probe with tcpSocket, or at the port that speaks the probe's"),
+	answer.DiskFull:                 specOutcome("if a volume is full: enlarge it (the claim's request, or the emptyDir's sizeLimit), or delete files; if the container's own file system is full: write to a volume"),
+	answer.ProbeTimeoutTooShort:     specOutcome("if it answers after the timeout: raise timeoutSeconds of the probe"),
+	answer.ProbeWrongScheme:         specOutcome("if the port speaks the other scheme (HTTP or HTTPS): set it as scheme of the probe"),
+	answer.ProbeProtocol:            specOutcome("if the port speaks another protocol: use a tcpSocket probe, or probe another port"),
 	answer.KilledByOther:            specOutcome("if a script, a hook or a probe of the pod sent the signal: correct that command; if a program of the node did (systemd-oomd, earlyoom): exempt pods from it"),
 	answer.NetworkBlocked:           textOutcome("if a rule drops packets from the node to the pod: allow them in the program that created the rule; a rule that is deleted by hand comes back"),
 	answer.Deleted:                  deletedOutcome,
@@ -149,20 +149,20 @@ func unhealthyOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 	return h.specFix("if a dependency is down: fix it, and set the probe to a path that does not test it")
 }
 
-// slowStartOutcome gives a start more time, by the startup probe that there is or by a new one.
+// slowStartOutcome raises the limit of the startup probe, or adds a startup probe.
 func slowStartOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 	if p := h.spec(v.Container).StartupProbe; p != nil {
-		return h.specFix(fmt.Sprintf("if it was still starting: raise failureThreshold of its startupProbe (now %d) so that it allows for its slowest start", p.FailureThreshold))
+		return h.specFix(fmt.Sprintf("if it was still starting: raise failureThreshold of its startupProbe (now %d) to allow for its slowest start", p.FailureThreshold))
 	}
 	return h.specFix("if it was still starting: add a startupProbe that allows for its slowest start")
 }
 
-// restartPolicyOutcome has a container started again that its pod's policy leaves ended.
+// restartPolicyOutcome changes the restartPolicy that leaves a container ended.
 func restartPolicyOutcome(h *inquiry, _ *answer.Verdict) answer.Fix {
 	if h.podSpec().RestartPolicy == v1.RestartPolicyOnFailure {
 		return h.specFix("if it is meant to keep running: set restartPolicy to Always")
 	}
-	return h.specFix("if it is meant to be started again: set restartPolicy to OnFailure or Always")
+	return h.specFix("if it is meant to restart: set restartPolicy to OnFailure or Always")
 }
 
 // outlives is the minimum run after which the failure before it counts as over: the longest back-off.

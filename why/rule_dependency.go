@@ -151,8 +151,8 @@ func numeric(host string) bool {
 // noDNS is what words say of a name server that did not answer ([words.Unreached]).
 const noDNS = "DNS did not answer"
 
-// proxyRefuses is what a proxy's refusal comes to for who asks through it.
-const proxyRefuses = "the proxy does not let it through"
+// proxyRefuses is the outcome for a client whose proxy refused the tunnel.
+const proxyRefuses = "the proxy refuses it"
 
 // unsaid is what words of one that did not reach another come to where they say no more than that.
 const unsaid = "it is not reached"
@@ -241,7 +241,7 @@ func probeWaits(p *probing) *finding {
 // awaited is a place that is waited for, marked as such.
 func awaited(place string) string { return answer.MarkNeed(answer.Need{Place: place, Awaited: true}) }
 
-// probeWaitsByLog is [probeWaits] where nobody looked: the log ends with what it waits for, said again and again, and it never worked.
+// probeWaitsByLog is [probeWaits] by the API alone: the log ends with a wait for a dependency, and the probe never succeeded.
 func probeWaitsByLog(p *probing) *finding {
 	_, lines := p.run.Said(time.Time{})
 	if !p.h.FromAPI || p.mode != refused || p.worked() || p.run.Exit != nil || len(lines) == 0 || words.LastOf(lines, knowledge.SaysReady) >= 0 {
@@ -253,7 +253,7 @@ func probeWaitsByLog(p *probing) *finding {
 		return nil
 	}
 	f := p.finds(answer.DependencyDown, fair).
-		says("Container %s has not come up, because it waits for %s (%s): %s. Nothing answers at its port so far, so %s is refused.", p.run.Container, awaited(n.place), n.what, quote(n.said, 100), p.what())
+		says("Container %s has not come up, because it waits for %s (%s): %s. It does not listen yet, so %s is refused.", p.run.Container, awaited(n.place), n.what, quote(n.said, 100), p.what())
 	return f.fix(append(n.fixes(p.h), p.h.logsFix(p.run))...)
 }
 

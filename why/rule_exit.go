@@ -55,7 +55,7 @@ func crashSignal(e ending) *finding {
 	return f
 }
 
-// sigabrt is what a process sends to itself, once it has said why; V8 ends by the others, too.
+// A runtime that runs out of heap ends itself by SIGABRT, V8 also by SIGILL, SIGTRAP or SIGSEGV.
 const sigill, sigtrap, sigabrt, sigsegv, sigsys = 4, 5, 6, 11, 31
 
 // crashMeanings says when the kernel or the C library sends such a signal (signal(7)).

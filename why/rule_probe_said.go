@@ -50,7 +50,7 @@ func probeSaidNo(p *probing) *finding {
 	if p.mode == exitCode && strings.TrimSpace(ev.Output) == "" { // nothing tells whether it or the application is at fault
 		f.fix(p.h.specFix(fmt.Sprintf("if container %s works, correct the command of its %s probe", p.run.Container, kindWord(p.kind))))
 	}
-	if p.openAnswer() && !p.tellsOfAnswer() {
+	if p.openAnswer() && !p.logsOfAnswer() {
 		return f.possibly()
 	}
 	p.lacksFile(f)
@@ -60,9 +60,9 @@ func probeSaidNo(p *probing) *finding {
 	return f
 }
 
-// tellsOfAnswer says whether the container's log shows that it is the one that answers: it logs errors since the attempts
-// fail. What only hands on an answer of the pod's other containers is left open.
-func (p *probing) tellsOfAnswer() bool {
+// logsOfAnswer reports whether the log shows that the container itself sent the answer: it logs errors while the attempts
+// fail. A 502 or 504 may relay another container's failure.
+func (p *probing) logsOfAnswer() bool {
 	status := p.last.Evidence.Status
 	return p.mode == answered && p.complainsNow() && !(p.shared() && (status == 502 || status == 504))
 }
@@ -279,19 +279,19 @@ func (p *probing) sinceWhen() string {
 	return "; it has never answered well"
 }
 
-// maySpeakOtherwise says whether a connection that breaks off without an answer may be of a port that speaks another
-// protocol: it never answered, and nobody tried.
+// maySpeakOtherwise reports whether the port may speak another protocol: by the API alone, it closed every connection
+// without a reply.
 func (p *probing) maySpeakOtherwise() bool {
 	return p.h.FromAPI && p.mode == broken && !p.worked() && !words.CutShort(p.last.Message)
 }
 
-// probeMaySpeakOtherwise: by the API alone the protocol of the port remains open.
+// probeMaySpeakOtherwise keeps another protocol possible by the API alone.
 func probeMaySpeakOtherwise(p *probing) *finding {
 	if !p.maySpeakOtherwise() {
 		return nil
 	}
 	return p.finds(answer.ProbeProtocol, weak).
-		says("The port may speak another protocol than the probe, or TLS: its connection is taken and closed without an answer, and none ever got one.").
+		says("The port accepts the connections of the probe and closes them without a reply: it may speak another protocol, or TLS.").
 		fix(p.h.probeFixes(p)...)
 }
 

@@ -324,7 +324,7 @@ func (e ending) moreMemory(said string) string {
 	return e.h.moreHeap(e.run.Container, e.limit())
 }
 
-// moreHeap is what lets a container's program have a larger heap; limit is the memory limit in bytes, 0 if that is not known.
+// moreHeap returns the step for a larger heap; limit is the memory limit in bytes, 0 if unknown.
 func (h *inquiry) moreHeap(container string, limit int64) string {
 	g, sized := heapOf(h.spec(container))
 	if !sized {

@@ -103,7 +103,7 @@ func proxyOf(c *v1.Container) (variable, address string) {
 	return "", ""
 }
 
-// askedFor is [dependency] of what a container says: where a proxy does not let it through, the proxy is what it needs.
+// askedFor is [dependency] for a line of a container's log. If a proxy refused the tunnel, the proxy is the dependency.
 func (h *inquiry) askedFor(container, line string) (n needed, ok bool) {
 	if at, refuses := h.refusingProxy(container, line); refuses {
 		return needed{place: at, what: proxyRefuses, said: line}, true
@@ -111,7 +111,7 @@ func (h *inquiry) askedFor(container, line string) (n needed, ok bool) {
 	return dependency(line)
 }
 
-// refusingProxy is the proxy of a container that does not let it through by what it says; empty where that is not known.
+// refusingProxy returns the proxy that refused a tunnel according to a log line; at is "" if its address is unknown.
 func (h *inquiry) refusingProxy(container, line string) (at string, ok bool) {
 	if !knowledge.ProxyRefuses.In(line) || h.Spec(container) == nil {
 		return "", false
@@ -132,9 +132,9 @@ func (h *inquiry) throughProxy(f *finding, container, said string) {
 		by = fmt.Sprintf("the proxy %s (%s in its env)", prose.Brief(address, 80), variable)
 	}
 	if knowledge.ProxyRefuses.In(said) {
-		f.because = append(f.because, fmt.Sprintf("It asks through %s.", by))
+		f.because = append(f.because, fmt.Sprintf("Its requests go through %s.", by))
 	} else {
-		f.because = append(f.because, fmt.Sprintf("It asks through %s, so that may be the proxy's word, and not that of whom it asks.", by))
+		f.because = append(f.because, fmt.Sprintf("Its requests go through %s, so the refusal may come from the proxy.", by))
 	}
 	f.first(h.specFix("have NO_PROXY and no_proxy name what it is to ask directly (.svc, .cluster.local and the names of Services), or allow the request at the proxy").About("NO_PROXY"))
 }

@@ -142,7 +142,7 @@ var may = map[Cause]string{
 	ProbeWrongScheme:     "the probe asks by HTTP where HTTPS is spoken, or the other way round",
 	ProbeCommandFailed:   "the probe's command itself does not work",
 	ProbeProtocol:        "the port speaks another protocol than the probe",
-	ProbeTimeoutTooShort: "it answers, only later than the probe waits",
+	ProbeTimeoutTooShort: "the application answers after the probe's timeout",
 	Deleted:              "somebody deleted the pod",
 }
 

@@ -180,7 +180,7 @@ func whoHas(pod *v1.Pod) string {
 // mostPods bounds a list of the pods of all namespaces.
 const mostPods = 5000
 
-// everyPod returns the pods of all namespaces; nil where they may not be listed, or are too many.
+// everyPod returns the pods of all namespaces; nil if they may not be listed, or exceed mostPods.
 func (q *question) everyPod(ctx context.Context) []v1.Pod {
 	list, err := q.listOnce(ctx, kindFor[v1.Pod](), metav1.NamespaceAll, metav1.ListOptions{Limit: mostPods})
 	if err != nil || !isWhole(list) {

@@ -10,13 +10,13 @@ import (
 	"whylet.dev/whylet/why/answer"
 )
 
-// decide adds the change that a look decides about to verdicts whose steps only look: those of another pod's reason, and
-// those of which what was found around the pod replaced the change.
+// decide adds a change to verdicts whose steps only inspect: those that blame another pod, and those whose change was
+// replaced by findings around the pod.
 func (q *question) decide(ctx context.Context, all []answer.Answer) {
 	for a := range pointers(all) {
 		for i := range a.Verdicts {
-			space, name := whoseTrouble(a, i)
-			if name == "" || !why.OnlyLooks(a.Verdicts[i]) {
+			space, name := blamedPod(a, i)
+			if name == "" || !why.OnlyInspects(a.Verdicts[i]) {
 				continue
 			}
 			if pod, err := oneOf[v1.Pod](ctx, q, space, name); err == nil {
@@ -26,8 +26,8 @@ func (q *question) decide(ctx context.Context, all []answer.Answer) {
 	}
 }
 
-// whoseTrouble is the pod that a verdict blames; name is empty where it blames none.
-func whoseTrouble(a *answer.Answer, i int) (space, name string) {
+// blamedPod returns the namespace and name of the pod that a verdict blames; name is "" if it blames none.
+func blamedPod(a *answer.Answer, i int) (space, name string) {
 	v := a.Verdicts[i]
 	switch {
 	case v.Pod != "":

@@ -2,7 +2,7 @@
 // that nodes gave about pods. It never sees a fact, so it runs wherever an answer is
 // read.
 //
-//	pending.go    why a pod has no node yet; claims.go and around.go, what is around it; room.go, how much room nodes have
+//	pending.go    why a pod has no node yet; claims.go and around.go, what is around it; room.go, free resources and host ports of nodes
 //	node_lost.go  pods of which no node knows, those whose node lets nothing be heard, and a node that the API server
 //	              cannot reach
 //	workload.go   what stands for several pods, and whether it lacks some; controller.go, why it has too few

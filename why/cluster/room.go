@@ -21,8 +21,8 @@ import (
 // insufficient finds the resources that the scheduler calls too little (noderesources, fit.go).
 var insufficient = regexp.MustCompile(`Insufficient ([a-z][\w./-]*\w)`)
 
-// fitting are the nodes that could take a pod if they had room: not cordoned, with the labels that it requires and without
-// a taint that it does not tolerate.
+// fitting returns the nodes that a pod could run on if they had room: not cordoned, matching its required node affinity,
+// and without taints that it does not tolerate.
 func (a Around) fitting(pod *v1.Pod) (fit []*v1.Node) {
 	required := nodeaffinity.GetRequiredNodeAffinity(pod)
 	for i := range a.Nodes {
@@ -35,7 +35,7 @@ func (a Around) fitting(pod *v1.Pod) (fit []*v1.Node) {
 	return fit
 }
 
-// on are the pods that hold room on a node; the scheduler counts those that have not ended.
+// on returns the pods whose requests count on a node: those that have not ended.
 func on(node string, all []v1.Pod) (pods []*v1.Pod) {
 	for i := range all {
 		if p := &all[i]; p.Spec.NodeName == node && p.Status.Phase != v1.PodSucceeded && p.Status.Phase != v1.PodFailed {
@@ -45,7 +45,7 @@ func on(node string, all []v1.Pod) (pods []*v1.Pod) {
 	return pods
 }
 
-// noRoom is about a pod that requests more of something than a node has left.
+// noRoom explains a pod whose requests exceed the free resources of every node.
 func noRoom(f *answer.Verdict, pod *v1.Pod, around Around, message string) {
 	var asks, lacks, less []string
 	onlyLarger := false
@@ -61,12 +61,12 @@ func noRoom(f *answer.Verdict, pod *v1.Pod, around Around, message string) {
 			continue
 		}
 		r := roomOf(name, fit, known)
-		if more := want.Cmp(r.capacity) > 0; more || known != nil {
+		if more := want.Cmp(r.capacity) > 0; more || known != nil && want.Cmp(r.left) > 0 { // else room was freed since
 			lacks, onlyLarger = append(lacks, r.said(more)), onlyLarger || more
 			less = append(less, r.bound(more))
 		}
 	}
-	f.Cause, f.Text = answer.InsufficientResources, "No node has room for what the pod requests"
+	f.Cause, f.Text = answer.InsufficientResources, "No node has room for the pod's requests"
 	if len(asks) > 0 {
 		f.Text += " (" + strings.Join(asks, ", ") + ")"
 	}
@@ -88,14 +88,14 @@ func noRoom(f *answer.Verdict, pod *v1.Pod, around Around, message string) {
 	}
 }
 
-// room is what nodes have of a resource.
+// room holds the capacity of nodes for one resource.
 type room struct {
 	name     v1.ResourceName
-	capacity resource.Quantity // the most that a node may give
-	largest  string            // which node that is
-	left     resource.Quantity // the most that a node has left
-	on       string            // which node that is
-	taker    *v1.Pod           // who requests most there
+	capacity resource.Quantity // the largest allocatable amount of a node
+	largest  string            // the node with that amount
+	left     resource.Quantity // the largest free amount of a node
+	on       string            // the node with that amount
+	taker    *v1.Pod           // the pod with the largest request there
 	takes    resource.Quantity
 }
 
@@ -121,22 +121,22 @@ func roomOf(name v1.ResourceName, nodes []*v1.Node, pods []v1.Pod) (r room) {
 	return r
 }
 
-// said says what nodes lack: as a whole, or as they are filled.
+// said formats the capacity of the largest node if it is too small, else the node with the most free.
 func (r room) said(tooSmall bool) string {
 	switch {
 	case tooSmall && r.capacity.IsZero():
 		return fmt.Sprintf("no node offers %s", r.name)
 	case tooSmall:
-		return fmt.Sprintf("the largest node, %s, has %s in all", r.largest, amount(r.name, r.capacity))
+		return fmt.Sprintf("the largest node, %s, has only %s", r.largest, amount(r.name, r.capacity))
 	}
-	text := fmt.Sprintf("node %s has most left, %s of %s", r.on, figure(r.name, r.left), amount(r.name, r.capacity))
+	text := fmt.Sprintf("node %s has the most free, %s of %s", r.on, figure(r.name, r.left), amount(r.name, r.capacity))
 	if r.taker != nil {
-		text += fmt.Sprintf(", and pod %s/%s requests most there, %s", r.taker.Namespace, r.taker.Name, figure(r.name, r.takes))
+		text += fmt.Sprintf(", and its largest request is %s, of pod %s/%s", figure(r.name, r.takes), r.taker.Namespace, r.taker.Name)
 	}
 	return text
 }
 
-// bound is how much fits; empty where nothing does.
+// bound formats the largest request that fits; "" if none does.
 func (r room) bound(tooSmall bool) string {
 	q := prose.Whether(tooSmall, r.capacity, r.left)
 	if q.Sign() <= 0 {
@@ -145,7 +145,7 @@ func (r room) bound(tooSmall bool) string {
 	return amount(r.name, q)
 }
 
-// amount writes how much of a resource, figure without its name.
+// amount formats a quantity with the name of its resource, figure without it.
 func amount(name v1.ResourceName, q resource.Quantity) string {
 	return figure(name, q) + " " + string(name)
 }
@@ -155,17 +155,17 @@ func figure(name v1.ResourceName, q resource.Quantity) string {
 	case v1.ResourceCPU:
 		return strconv.FormatFloat(float64(q.MilliValue())/1000, 'f', -1, 64)
 	case v1.ResourceMemory, v1.ResourceEphemeralStorage:
-		return strings.TrimSuffix(prose.Whether(q.Sign() < 0, "-", "")+prose.Size(max(q.Value(), -q.Value())), "B")
+		return prose.Whether(q.Sign() < 0, "-", "") + prose.Size(max(q.Value(), -q.Value()))
 	}
 	return q.String()
 }
 
-// requestsOf are a pod's requests as the scheduler counts them.
+// requestsOf returns a pod's requests as the scheduler counts them (noderesources, fit.go).
 func requestsOf(pod *v1.Pod) v1.ResourceList {
 	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{UseStatusResources: true})
 }
 
-// shortOf are the resources that the scheduler finds too little of and a pod requests, in its order.
+// shortOf returns the requested resources that the scheduler calls insufficient, in its order.
 func shortOf(pod *v1.Pod, message string) (all []v1.ResourceName) {
 	requests := requestsOf(pod)
 	for _, m := range insufficient.FindAllStringSubmatch(message, -1) {
@@ -177,23 +177,23 @@ func shortOf(pod *v1.Pod, message string) (all []v1.ResourceName) {
 	return all
 }
 
-// portTaken is about a host port that others have on all nodes.
+// portTaken explains a pod whose host port is in use on every node.
 func portTaken(f *answer.Verdict, pod *v1.Pod, around Around, message string) {
-	f.Cause, f.Text = answer.NoMatchingNode, hostPorts(pod)+" is taken on the nodes that could take the pod: "
+	f.Cause, f.Text = answer.NoMatchingNode, hostPorts(pod)+" is in use on every node that fits: "
 	var holders []string
 	if !around.Within {
 		holders = around.holders(pod)
 	}
-	look := kubectl.Inspect("see which pod has it", "kubectl get pods -A -o custom-columns='NS:.metadata.namespace,NAME:.metadata.name,NODE:.spec.nodeName,PORTS:.spec.containers[*].ports[*].hostPort' | grep -v '<none>$'")
+	look := kubectl.Inspect("find the pod that uses it", "kubectl get pods -A -o custom-columns='NS:.metadata.namespace,NAME:.metadata.name,NODE:.spec.nodeName,PORTS:.spec.containers[*].ports[*].hostPort' | grep -v '<none>$'")
 	if len(holders) > 0 {
 		f.Text += prose.Some(holders) + ". The scheduler says: "
-		look = kubectl.Inspect("see where the pods run that have it", "kubectl get pods -A -o wide")
+		look = kubectl.Inspect("list the pods and their nodes", "kubectl get pods -A -o wide")
 	}
 	f.Text += message
 	f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "remove hostPort (a Service needs none), or choose another"), look}
 }
 
-// holders are the pods that have a host port which a pod asks for, each with its node.
+// holders lists the pods that use a host port of this pod, each with its node.
 func (a Around) holders(pod *v1.Pod) (all []string) {
 	wanted := hostPortsOf(pod)
 	pods := a.pods()
@@ -201,7 +201,7 @@ func (a Around) holders(pod *v1.Pod) (all []string) {
 		for _, p := range on(n.Name, pods) {
 			for _, port := range hostPortsOf(p) {
 				if slices.ContainsFunc(wanted, port.conflicts) {
-					all = append(all, fmt.Sprintf("pod %s/%s has it on node %s", p.Namespace, p.Name, n.Name))
+					all = append(all, fmt.Sprintf("pod %s/%s uses it on node %s", p.Namespace, p.Name, n.Name))
 					break
 				}
 			}
@@ -210,14 +210,14 @@ func (a Around) holders(pod *v1.Pod) (all []string) {
 	return all
 }
 
-// hostPort is a port of the node that a container takes.
+// hostPort is a port that a container opens on its node.
 type hostPort struct {
 	address  string
 	protocol v1.Protocol
 	port     int32
 }
 
-// conflicts says whether two cannot be on one node (nodeports, node_ports.go).
+// conflicts reports whether two host ports exclude each other on one node (scheduler, nodeports).
 func (p hostPort) conflicts(o hostPort) bool {
 	const all = "0.0.0.0"
 	a, b := cmp.Or(p.address, all), cmp.Or(o.address, all)
@@ -235,14 +235,14 @@ func hostPortsOf(pod *v1.Pod) (all []hostPort) {
 	return all
 }
 
-// hostPorts names the host ports of a pod.
+// hostPorts formats the host ports of a pod.
 func hostPorts(pod *v1.Pod) string {
 	all := prose.Each(hostPortsOf(pod), func(p hostPort) string { return strconv.Itoa(int(p.port)) })
 	switch len(all) {
 	case 0:
-		return "The host port that the pod asks for"
+		return "The pod's host port"
 	case 1:
-		return "Host port " + all[0] + ", which the pod asks for,"
+		return "The pod's host port " + all[0]
 	}
-	return "One of the host ports " + strings.Join(all, ", ") + ", which the pod asks for,"
+	return "One of the pod's host ports (" + strings.Join(all, ", ") + ")"
 }

@@ -54,19 +54,19 @@ func TestNoRoom(t *testing.T) {
 		"nobody looked": {
 			"0/2 nodes are available: 1 Insufficient cpu, 2 Insufficient memory.", of("500m", "3Gi"),
 			Around{},
-			[]string{"requests (1 cpu, 6Gi memory): 0/2 nodes"},
+			[]string{"the pod's requests (1 cpu, 6Gi memory): 0/2 nodes"},
 			"request less than 1 cpu and 6Gi memory, or add a node",
 		},
 		"more than any node has": {
 			"0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu.", of("8", "1Gi"),
 			Around{Nodes: nodes},
-			[]string{"(16 cpu): the largest node, b, has 4 cpu in all. The scheduler says: 0/3"},
+			[]string{"(16 cpu): the largest node, b, has only 4 cpu. The scheduler says: 0/3"},
 			"request at most 4 cpu, or add a larger node",
 		},
 		"the nodes are full": {
 			"0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu.", of("1", "1Gi"),
 			Around{Nodes: nodes, Pods: func() []v1.Pod { return pods }},
-			[]string{"node b has most left, 1 of 4 cpu, and pod other/db-0 requests most there, 2.5."},
+			[]string{"node b has the most free, 1 of 4 cpu, and its largest request is 2.5, of pod other/db-0."},
 			"request at most 1 cpu, or add a node",
 		},
 		"the nodes are full, and the pods are not known": {
@@ -78,7 +78,7 @@ func TestNoRoom(t *testing.T) {
 		"of one too much, of the other too little left": {
 			"0/3 nodes are available: 2 Insufficient cpu, 2 Insufficient memory.", of("1", "8Gi"),
 			Around{Nodes: nodes, Pods: func() []v1.Pod { return pods }},
-			[]string{"(2 cpu, 16Gi memory): node b has most left, 1 of 4 cpu, and", "2.5; the largest node, a, has 8Gi memory in all."},
+			[]string{"(2 cpu, 16Gi memory): node b has the most free, 1 of 4 cpu, and", "other/db-0; the largest node, a, has only 8Gi memory."},
 			"request at most 1 cpu and 8Gi memory, or add a larger node",
 		},
 		"a device that no node has": {
@@ -87,6 +87,12 @@ func TestNoRoom(t *testing.T) {
 			Around{Nodes: nodes[:2]},
 			[]string{"(2 example.com/gpu): no node offers example.com/gpu."},
 			"request less than 2 example.com/gpu, or add a larger node",
+		},
+		"room was freed since": {
+			"0/3 nodes are available: 2 Insufficient cpu.", of("500m", "1Gi"),
+			Around{Nodes: nodes, Pods: func() []v1.Pod { return pods }},
+			[]string{"(1 cpu): 0/3"},
+			"request less than 1 cpu, or add a node",
 		},
 		"who may see one namespace alone": {
 			"0/2 nodes are available: 2 Insufficient cpu.", of("8", "1Gi"),
@@ -129,7 +135,7 @@ func TestPortTaken(t *testing.T) {
 	around := Around{Nodes: []v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}, Pods: func() []v1.Pod { return pods }}
 	const message = "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports."
 	v := Unscheduled(unscheduled(message, takes("", v1.ProtocolTCP, 80)), around, dawn).Verdicts[0]
-	if want := "Host port 80, which the pod asks for, is taken on the nodes that could take the pod: pod other/inside has it on node a. The scheduler says: 0/1"; !strings.HasPrefix(v.Text, want) {
+	if want := "The pod's host port 80 is in use on every node that fits: pod other/inside uses it on node a. The scheduler says: 0/1"; !strings.HasPrefix(v.Text, want) {
 		t.Error(v.Text)
 	}
 	if v.Fixes[1].Command != "kubectl get pods -A -o wide" {
