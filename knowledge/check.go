@@ -257,14 +257,17 @@ func (b *Base) checkTaken(f *faults, e *Entry, before []*Entry) {
 
 func (e *Entry) checkSteps(f *faults) {
 	captured := map[string]bool{}
-	for _, expression := range e.Match {
-		for _, m := range groupName.FindAllStringSubmatch(expression, -1) {
-			captured[slotNumber.ReplaceAllString(m[1], "")] = true
+	p, err := compile(e.Match)
+	if err == nil {
+		for _, part := range p.parts {
+			for _, slot := range part.slots {
+				captured[slot] = true
+			}
 		}
 	}
 	need := func(item, text string, also ...string) {
 		for _, slot := range slotsOf(text) {
-			if !captured[slot] && !slices.Contains(also, slot) {
+			if err == nil && !captured[slot] && !slices.Contains(also, slot) {
 				f.add(e, item, "no expression has a group named %s", slot)
 			}
 		}

@@ -80,53 +80,48 @@ func (e *Entry) at(item string) string {
 
 // pattern is what an entry's expressions come to.
 type pattern struct {
-	whole []string       // expressions that are fixed text in any case, in lower case
-	rest  *regexp.Regexp // the others, as one; nil where there are none
-	slots []string       // the slot of each group of rest
+	whole []string // expressions that are fixed text in any case, in lower case
+	parts []part   // the alternatives of the others
+}
+
+// part is an alternative of an expression.
+type part struct {
+	re *regexp.Regexp
 	// required are texts, in lower case, of which one is in each text that fits; empty where there is no such set.
 	required []string
+	slots    []string // the slot of each group
 }
 
 // slotNumber fits what tells apart several groups of one slot.
 var slotNumber = regexp.MustCompile(`__\d+$`)
 
-// groupName fits the beginning of a named group.
-var groupName = regexp.MustCompile(`\(\?P?<([A-Za-z_]\w*)>`)
-
-// compile makes one pattern of an entry's expressions. The number of the expression goes into the names of its groups,
-// which have to differ within one.
+// compile makes a pattern of an entry's expressions.
 func compile(expressions []string) (*pattern, error) {
 	p := &pattern{}
-	var rest []string
-	filtered := true
-	for i, e := range expressions {
+	for _, e := range expressions {
 		if text, ok := fixedText(e); ok {
 			p.whole = append(p.whole, text)
 			continue
 		}
-		all, ok := required(e)
-		filtered = filtered && ok
-		p.required = append(p.required, all...)
-		rest = append(rest, groupName.ReplaceAllString(e, fmt.Sprintf("(?P<${1}__%d>", 1000+i)))
-	}
-	p.required = append(p.required, p.whole...)
-	if !filtered {
-		p.required = nil
-	}
-	if len(rest) == 0 {
-		return p, nil
-	}
-	for i := range rest {
-		rest[i] = "(?:" + rest[i] + ")"
-	}
-	var err error
-	if p.rest, err = regexp.Compile(strings.Join(rest, "|")); err != nil {
-		return nil, err
-	}
-	for _, name := range p.rest.SubexpNames() {
-		p.slots = append(p.slots, slotNumber.ReplaceAllString(slotNumber.ReplaceAllString(name, ""), ""))
+		for _, one := range alternatives(e) {
+			re, err := regexp.Compile(one)
+			if err != nil {
+				return nil, err
+			}
+			of := part{re: re}
+			of.required, _ = required(one)
+			for _, name := range re.SubexpNames() {
+				of.slots = append(of.slots, slotNumber.ReplaceAllString(name, ""))
+			}
+			p.parts = append(p.parts, of)
+		}
 	}
 	return p, nil
+}
+
+// may reports whether a text in lower case could fit.
+func (p part) may(lower string) bool {
+	return len(p.required) == 0 || slices.ContainsFunc(p.required, func(text string) bool { return strings.Contains(lower, text) })
 }
 
 // prepare has an entry compiled when it is asked for first: most never are.
@@ -153,11 +148,8 @@ func (e *Entry) in(text, lower string) bool {
 
 func (e *Entry) fits(text, lower string) bool {
 	p := e.compiled()
-	has := func(part string) bool { return strings.Contains(lower, part) }
-	if len(p.required) > 0 && !slices.ContainsFunc(p.required, has) {
-		return false
-	}
-	return slices.ContainsFunc(p.whole, has) || p.rest != nil && p.rest.MatchString(text)
+	return slices.ContainsFunc(p.whole, func(whole string) bool { return strings.Contains(lower, whole) }) ||
+		slices.ContainsFunc(p.parts, func(part part) bool { return part.may(lower) && part.re.MatchString(text) })
 }
 
 // Slots gives what the entry's named groups stand for in a text, those alone that stand for something; nil where no
@@ -167,26 +159,31 @@ func (e *Entry) Slots(text string) map[string]string {
 	return slots
 }
 
-// find gives the slots of a text and how many bytes of it fit.
+// find gives the slots of a text and how many bytes of it fit: those of the expression that fits first in it.
 func (e *Entry) find(text string) (slots map[string]string, length int) {
-	p := e.compiled()
-	if p.rest != nil {
-		if m := p.rest.FindStringSubmatchIndex(text); m != nil {
-			slots = map[string]string{}
-			for i, name := range p.slots {
-				if name != "" && m[2*i] < m[2*i+1] {
-					if _, ok := slots[name]; !ok {
-						slots[name] = text[m[2*i]:m[2*i+1]]
-					}
-				}
-			}
-			return slots, m[1] - m[0]
+	p, lower := e.compiled(), strings.ToLower(text)
+	var first []int
+	var by part
+	for _, part := range p.parts {
+		if !part.may(lower) {
+			continue
+		}
+		if m := part.re.FindStringSubmatchIndex(text); m != nil && (first == nil || m[0] < first[0]) {
+			first, by = m, part
 		}
 	}
-	lower := strings.ToLower(text)
-	for _, part := range p.whole {
-		if strings.Contains(lower, part) {
-			slots, length = map[string]string{}, max(length, len(part))
+	if first != nil {
+		slots = map[string]string{}
+		for i, name := range by.slots {
+			if _, ok := slots[name]; name != "" && !ok && first[2*i] < first[2*i+1] {
+				slots[name] = text[first[2*i]:first[2*i+1]]
+			}
+		}
+		return slots, first[1] - first[0]
+	}
+	for _, whole := range p.whole {
+		if strings.Contains(lower, whole) {
+			slots, length = map[string]string{}, max(length, len(whole))
 		}
 	}
 	return slots, length

@@ -8,9 +8,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 
@@ -62,12 +64,22 @@ func runs(c *record.Case, a answer.Answer, by scenarios.Sight, text string) erro
 	return errors.Join(errs...)
 }
 
+// kubectlRoot is kubectl, whose flags one command line at a time sets: making it takes longer than reading a line.
+var (
+	kubectlRoot = sync.OnceValue(func() *cobra.Command {
+		return kubectl.NewKubectlCommand(kubectl.KubectlOptions{IOStreams: genericiooptions.NewTestIOStreamsDiscard()})
+	})
+	parsing sync.Mutex
+)
+
 // parses has kubectl, or kubectl-why, read a command line without doing anything.
 func parses(c *record.Case, a answer.Answer, by scenarios.Sight, words []string) error {
 	if words[0] == "why" {
 		return parsesWhy(c, by, words[1:])
 	}
-	root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{IOStreams: genericiooptions.NewTestIOStreamsDiscard()})
+	parsing.Lock()
+	defer parsing.Unlock()
+	root := kubectlRoot()
 	cmd, rest, err := root.Find(words)
 	if err != nil {
 		return err
@@ -75,6 +87,11 @@ func parses(c *record.Case, a answer.Answer, by scenarios.Sight, words []string)
 	if cmd == root {
 		return errors.New("kubectl has no such command")
 	}
+	defer cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			f.Changed = f.Value.Set(f.DefValue) != nil
+		}
+	})
 	if err := cmd.ParseFlags(rest); err != nil {
 		return err
 	}
