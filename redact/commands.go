@@ -2,6 +2,7 @@ package redact
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -67,6 +68,9 @@ var commands = []command{
 	{name: "redis-benchmark", flags: []string{"-a"}},
 }
 
+// longOption fits an option that is no password.
+var longOption = regexp.MustCompile(`^--[a-z][a-z-]+(?:=\d+)?$`)
+
 // longArgs bounds how far behind a command its arguments are looked for.
 const longArgs = 1000
 
@@ -80,6 +84,8 @@ func (s *scanner) command(i int, m mark) {
 	for a := s.argument(end); a.from < a.to && a.from-end < longArgs; a = s.argument(a.next) {
 		text := s.text[a.from:a.to]
 		switch {
+		case flag && longOption.MatchString(text): // as in kubectl logs -c mongo -p --tail=100
+			flag = false
 		case flag || user:
 			s.argumentOf(a, user)
 			flag, user = false, false
