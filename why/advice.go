@@ -94,7 +94,7 @@ func editConfig(h *inquiry, c counsel) answer.Fix {
 	if name == "" {
 		return h.specFix(c.Text)
 	}
-	return kubectl.Edit(c.Text+", in ConfigMap "+name, "ConfigMap", h.Pod.Namespace, name)
+	return kubectl.Edit(c.Text+", in ConfigMap "+name, "ConfigMap", h.Pod.Namespace, name, h.Object)
 }
 
 // onlyConfigMap is the one ConfigMap from which a container has its files and variables; empty where
@@ -150,7 +150,7 @@ func compareCredentials(h *inquiry, c counsel) answer.Fix {
 	if secret == "" {
 		return h.specFix(c.Text)
 	}
-	return answer.Fix{Text: c.Text + ": " + strings.Join(from, ", "), Risk: answer.Restarts, Command: h.kubectl("edit secret %s   # then start the pod again", secret)}
+	return kubectl.Edit(c.Text+": "+strings.Join(from, ", "), "Secret", h.Pod.Namespace, secret, h.Object)
 }
 
 // onlySecret is the Secret from which a container has variables, and which; empty where it has several or none.

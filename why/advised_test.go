@@ -43,15 +43,15 @@ func TestAdvised(t *testing.T) {
 			},
 			answer.Restarts, "do what its words advise: run warm-cache first: ",
 		},
-		"how it has to be": {ends("Error: the region must be set"), answer.Inspect, "read what it said before that"},
-		"what is empty":    {ends("Error: the server is busy. Please try again later."), answer.Inspect, "read what it said before that"},
+		"how it has to be": {ends("Error: the region must be set"), answer.Inspect, "read more of its log"},
+		"what is empty":    {ends("Error: the server is busy. Please try again later."), answer.Inspect, "read more of its log"},
 		"what was said long before": {
 			func(s *tale) {
 				at := s.now
 				s.wait(10 * time.Minute)
 				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, LastLines: []string{"ERROR: no cache. Please run warm-cache first.", "serving"}, LastLinesAt: []time.Time{at, s.now}})
 			},
-			answer.Inspect, "read what it said before that",
+			answer.Inspect, "read more of its log",
 		},
 		"a log while a probe fails": {
 			func(s *tale) {

@@ -45,8 +45,8 @@ func (h *inquiry) fitting(v *answer.Verdict) {
 	if i := v.Step(answer.StepReadLog); i >= 0 && quotesLog(v) {
 		logs := v.Fixes[i]
 		v.Fixes = slices.Delete(v.Fixes, i, i+1)
-		if len(v.Fixes) == 0 || len(v.Fixes) < beside && !wholeLog(v.LastWords) {
-			v.Fixes = append(v.Fixes, h.inspect("read what it said before that", logs.Slots[answer.SlotCommand]))
+		if !slices.ContainsFunc(v.Fixes, changes) && (len(v.Fixes) == 0 || len(v.Fixes) < beside && !wholeLog(v.LastWords)) {
+			v.Fixes = append(v.Fixes, h.inspect("read more of its log", logs.Slots[answer.SlotCommand]))
 		}
 	}
 	h.configuredBy(v)

@@ -150,7 +150,7 @@ func TestStepNamesConfigMap(t *testing.T) {
 		maps []string
 		want string
 	}{
-		"one":  {[]string{"zoo"}, "kubectl -n shop edit configmap zoo"},
+		"one":  {[]string{"zoo"}, "kubectl -n shop edit configmap zoo && kubectl -n shop get pod web-1 -o yaml | kubectl replace --force -f -"},
 		"two":  {[]string{"zoo", "env"}, ""},
 		"none": {nil, ""},
 	} {

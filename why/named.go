@@ -98,7 +98,7 @@ func (h *inquiry) raisingFile(f *finding, container string, at logline.Spot) {
 		return
 	}
 	if kind, name, key := mounts.Key(file, mount, volume); kind != "" {
-		f.first(kubectl.Edit(fmt.Sprintf("if %s, where that was raised, is wrong, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name))
+		f.first(kubectl.Edit(fmt.Sprintf("if %s, where that was raised, is wrong, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name, h.Object))
 	}
 }
 
@@ -144,7 +144,7 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 	if mode := defaultMode(volume); mode != nil && *mode&0o004 == 0 && knowledge.NotOpened.In(said) {
 		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; 0444, or 0440 with the pod's fsGroup", file, volume.Name, *mode)).As(answer.StepAllowUser, nil)}
 	}
-	return []answer.Fix{kubectl.Edit(fmt.Sprintf("if %s, which its words name, is wrong, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name)}
+	return []answer.Fix{kubectl.Edit(fmt.Sprintf("if %s, which its words name, is wrong, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name, h.Object)}
 }
 
 // overPrograms fits folders in which images have configuration of their own.
@@ -212,7 +212,7 @@ func (h *inquiry) calledVariable(c *v1.Container, said string) (fix answer.Fix, 
 		return h.specFix(text), true
 	}
 	kind, name, key := takenByKey(called[0].ValueFrom)
-	return answer.Fix{Text: fmt.Sprintf("%s: it is key %s of %s %s", text, key, kind, name), Command: h.kubectl("edit %s %s", strings.ToLower(kind), name), Risk: answer.Restarts}, kind != ""
+	return kubectl.Edit(fmt.Sprintf("%s: it is key %s of %s %s", text, key, kind, name), kind, h.Pod.Namespace, name, h.Object), kind != ""
 }
 
 // ownFirst are the containers of the pod, one of them before the others.

@@ -42,9 +42,9 @@ func TestNamedFile(t *testing.T) {
 		"error: cannot load /srv/tls/ca.crt: no such file or directory":                                                      "see whether Secret ldap-tls, mounted at /srv/tls, has ca.crt: kubectl -n shop describe secret ldap-tls",
 		"postconf: fatal: open /data/main.cf for reading: No such file or directory":                                         "see that volume data has /data/main.cf before it starts (an init container that writes it there, or copies what the image has at /data, which the volume hides)",
 		`initdb: error: could not create directory "/var/lib/pg": Permission denied`:                                         "let its user write to /var/lib/pg, which is of the image: mount an emptyDir there",
-		"ERROR in /usr/lib/python3/app.py":                                                                                   "read what it said before that",
-		"ERROR: cannot start from /srv":                                                                                      "read what it said before that",
-		"ERROR: https://db.example.com/srv/squid.conf answers 404":                                                           "read what it said before that",
+		"ERROR in /usr/lib/python3/app.py":                                                                                   "read more of its log",
+		"ERROR: cannot start from /srv":                                                                                      "read more of its log",
+		"ERROR: https://db.example.com/srv/squid.conf answers 404":                                                           "read more of its log",
 	} {
 		s := tell(t, pod.DeepCopy())
 		s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: strings.Split(said, "\n")})

@@ -916,7 +916,7 @@ func TestShowsTheLine(t *testing.T) {
 	w.pods.Items[1].Spec.Containers = []v1.Container{{Name: "db", VolumeMounts: []v1.VolumeMount{{Name: "conf", MountPath: "/etc/db"}}}}
 	for _, name := range []string{"web1", "db2"} {
 		v := w.ask(name)
-		if f := v.Fixes[0]; !strings.Contains(f.Text, "line 2 of conf in ConfigMap conf (“shared_bufers = 1GB”)") || f.Command != "kubectl -n shop edit configmap conf" {
+		if f := v.Fixes[0]; !strings.Contains(f.Text, "line 2 of conf in ConfigMap conf (“shared_bufers = 1GB”)") || f.Command != "kubectl -n shop edit configmap conf && kubectl -n shop get pod db2 -o yaml | kubectl replace --force -f -" {
 			t.Errorf("%s: %+v", name, v.Fixes)
 		}
 	}

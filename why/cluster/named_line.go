@@ -61,7 +61,7 @@ func ownWords(v answer.Verdict) (quoted string, last []string) {
 	}
 	story := words.Read(last)
 	if !story.Troubled() {
-		return strings.Join(all, "\n"), nil
+		return strings.Join(all, "\n"), last
 	}
 	return strings.Join(append(all, story.Reason()), "\n"), last
 }
@@ -102,7 +102,7 @@ func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 
 // show has what to do about a pod begin with the line, with what more is to be said of it.
 func (l line) show(v *answer.Verdict, pod *v1.Pod, more string) {
-	correct := kubectl.Edit("correct what its words are about: "+l.where()+more+"; then start the pod again", "ConfigMap", pod.Namespace, l.configMap)
+	correct := kubectl.Edit("correct "+l.where()+", which the error is about"+more, "ConfigMap", pod.Namespace, l.configMap, pod)
 	v.DropSteps(func(f answer.Fix) bool { return f.Target == correct.Target })
 	if code.MatchString(l.key) { // it is where the error was met, and seldom what is wrong
 		see := kubectl.Command(pod.Namespace, "get configmap %s -o yaml", l.configMap)

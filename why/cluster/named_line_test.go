@@ -105,14 +105,14 @@ func TestShowLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := answer.Verdict{Cause: answer.AppExitError, Container: "web", LastWords: c.said, Text: c.text}
-			v.Fixes = []answer.Fix{kubectl.Edit("if /etc/shop/nginx.conf is at fault", "ConfigMap", "shop", "conf")}
+			v.Fixes = []answer.Fix{kubectl.Edit("if /etc/shop/nginx.conf is at fault", "ConfigMap", "shop", "conf", nil)}
 			typeVerdict(&v)
 			if !MayNameLine(v) {
 				t.Fatal("it is not asked for")
 			}
 			ShowLine(&v, mounting(), []v1.ConfigMap{configMap("conf", conf), configMap("env", env), configMap("other", map[string]string{"x": "/elsewhere/x.py"})})
 			got := v.Fixes[0].Text
-			if len(c.wants) == 0 && strings.Contains(got, "correct what its words are about") {
+			if len(c.wants) == 0 && strings.Contains(got, "which the error is about") {
 				t.Errorf("it shows %q", got)
 			}
 			for _, want := range c.wants {

@@ -90,7 +90,7 @@ func ShowTopic(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		if len(lines) == 0 || len(lines) > mostOfTopic {
 			continue
 		}
-		v.AddFirst(kubectl.Edit(t.does+": "+prose.Some(prose.Each(lines, line.where))+"; then start the pod again", "ConfigMap", pod.Namespace, lines[0].configMap))
+		v.AddFirst(kubectl.Edit(t.does+": "+prose.Some(prose.Each(lines, line.where)), "ConfigMap", pod.Namespace, lines[0].configMap, pod))
 		return
 	}
 }
@@ -155,7 +155,7 @@ func ShowSize(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		if name == "" {
 			continue
 		}
-		v.AddFirst(kubectl.Edit(fmt.Sprintf("lower %s, which allows %s where the limit is %s: %s; then start the pod again", name, resource.NewQuantity(allows, resource.BinarySI), limit.String(), most.where()), "ConfigMap", pod.Namespace, most.configMap))
+		v.AddFirst(kubectl.Edit(fmt.Sprintf("lower %s, which allows %s where the limit is %s: %s", name, resource.NewQuantity(allows, resource.BinarySI), limit.String(), most.where()), "ConfigMap", pod.Namespace, most.configMap, pod))
 		return
 	}
 }

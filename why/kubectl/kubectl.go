@@ -44,10 +44,15 @@ func Why(text, kind, namespace, name string) answer.Fix {
 	return f
 }
 
-// Edit changes an object that a pod reads when it is started again.
-func Edit(text, kind, namespace, name string) answer.Fix {
+// Edit changes an object that a pod reads when it starts, and restarts the pod, which may be nil. A running program
+// seldom reads its configuration again, and kubelet never renews variables and what is mounted by subPath.
+func Edit(text, kind, namespace, name string, pod *v1.Pod) answer.Fix {
 	kind = strings.ToLower(kind)
-	return answer.Fix{Text: text, Command: Command(namespace, "edit %s %s", kind, name), Risk: answer.Restarts, ID: answer.StepEdit, Target: kind + "/" + namespace + "/" + name}
+	command := Command(namespace, "edit %s %s", kind, name)
+	if restart := Restart(namespace, pod); restart != "" {
+		command += " && " + restart
+	}
+	return answer.Fix{Text: text, Command: command, Risk: answer.Restarts, ID: answer.StepEdit, Target: kind + "/" + namespace + "/" + name}
 }
 
 // GiveAddress words the step that gives a container the address of what it needs in place of one of its own pod: by the
