@@ -285,10 +285,9 @@ test-reproducible: build ## Build the same once more in another folder, and comp
 	done
 	echo "the same in both folders: whylet, kubectl-why and all helper programs"
 
-# The packages whose concurrency is our own and that link neither the control plane nor
-# kubelet's packages: for race detection each package is compiled once more, a minute and a half
-# of processor time for client-go alone (why/ask), and kubectl's come on top with why/command.
-RACE := ./evidence ./front ./journal ./journal/fold ./journal/otlp ./lanes ./mesh/identity ./mesh/sidecar ./node/shutdown ./observe/... ./pods ./probe ./sense/... ./why/ask
+# The packages whose concurrency is our own, but those that link the control plane (cluster) or kubectl (why/command):
+# for race detection each package is compiled once more, five minutes of processor time for kubelet's under node.
+RACE := ./evidence ./front ./journal ./journal/fold ./journal/otlp ./lanes ./mesh/identity ./mesh/sidecar ./node/... ./observe/... ./pods ./probe ./sense/... ./why/ask
 .PHONY: test-race
 test-race: deps ## Run the tests of our own concurrency under the race detector
 	@CGO_ENABLED=1 $(GO) test $(VET) -race $(RACE)
