@@ -41,6 +41,8 @@ var (
 	DatabaseAway       = known("wordpress.database-unreachable")
 	IsDown             = known("haproxy.server-down")
 	OnLoopback         = known("servers.listens-on-loopback")
+	ListensTLS         = known("servers.listens-with-tls")
+	PlainToTLS         = known("servers.plain-http-to-tls")
 	NoCommand          = known("shell.command-not-found")
 	ShellFault         = known("shell.script-error")
 	ToolFails          = known("languages.tool-usage-error")

@@ -193,6 +193,14 @@ func (p *probing) neverPassed() bool {
 	return ready != nil && ready.Status == v1.ConditionFalse && !ready.LastTransitionTime.After(p.run.Started.When())
 }
 
+// readyMeanwhile says of a readiness probe of which kubelet tells the failures alone that its pod was ready at some time
+// since the run began, by its status.
+func (p *probing) readyMeanwhile() bool {
+	status, _ := p.h.Status(p.h.Policy)
+	ready := conditionOf(status.Conditions, v1.ContainersReady)
+	return p.kind == fact.Readiness && p.halfSeen() && ready != nil && p.run.Started != nil && ready.LastTransitionTime.After(p.run.Started.When())
+}
+
 // failedThroughout says that a run was ended for a probe so soon that all its attempts must have failed, and
 // that all runs before it were like it.
 func (p *probing) failedThroughout() bool {

@@ -125,7 +125,7 @@ func TestNeverReadyByItsStatus(t *testing.T) {
 	}{
 		"not ready since before it was started": {3, 0, answer.ProbeWrongScheme},
 		"ready meanwhile":                       {3, 2 * time.Second, answer.CauseUnknown},
-		"ready for too short to be shown":       {1, 0, answer.CauseUnknown},
+		"ready for too short to be shown":       {1, 0, answer.ProbeWrongScheme},
 	} {
 		pod := web(func(c *v1.Container) { c.LivenessProbe, c.ReadinessProbe = nil, httpProbe(8080) })
 		pod.Spec.Containers[0].ReadinessProbe.FailureThreshold, pod.Spec.Containers[0].ReadinessProbe.PeriodSeconds = c.threshold, 2

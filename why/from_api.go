@@ -140,9 +140,51 @@ func (p *probing) mayBeKilled() bool {
 // listensNever are programs that only wait.
 var listensNever = []string{"sleep", "tail", "cat", "pause"}
 
-// probeSaysWhere: what it says, or is told, of where it listens.
+// unlooked says whether the port refuses, and only the API was asked of who listens there.
+func (p *probing) unlooked() bool {
+	_, _, looked := p.look()
+	return !looked && p.mode == refused && !p.worked() && p.of.Name != "" && p.h.FromAPI
+}
+
+// probeSaysLoopback: it says, or is told, that it listens on loopback only.
+func probeSaysLoopback(p *probing) *finding {
+	if !p.unlooked() {
+		return nil
+	}
+	f := p.finds(answer.AppListensElse, strong).
+		fix(p.h.specFix(fmt.Sprintf("have the application listen on all addresses (0.0.0.0 or ::) on port %d", p.port())))
+	if at, line := p.announced(knowledge.OnLoopback); line != "" {
+		f.chain = p.chain(at)
+		return f.says("By its log container %s listens on port %d only on loopback; probes and Services come from outside and are refused: %s.", p.run.Container, p.port(), quoteAs(answer.RoleLog, line, kept))
+	}
+	for _, arg := range slices.Concat(p.of.Command, p.of.Args) {
+		if host, port, ok := splitAddress(arg); ok && loopback(host) && port == strconv.Itoa(p.port()) {
+			return f.says("The command of container %s has it listen on loopback only (%s); probes and Services come from outside and are refused.", p.run.Container, arg)
+		}
+	}
+	if s, ok := bindsLoopback(p.of); ok && p.isAlone() {
+		f.weight = fair
+		return f.says("Container %s is told to listen on loopback only (%s %s); probes and Services come from outside and are refused.", p.run.Container, s.name, s.value)
+	}
+	return nil
+}
+
+// bindOption fits the name of an option or a variable that says on which address to listen.
+var bindOption = regexp.MustCompile(`(?i)(?:^|[-_. ])(?:bind|listen|host|address|addr|interface|ip)(?:[-_.]?(?:addr|address|host|ip))?$`)
+
+// bindsLoopback is the setting with which a container's spec has its program listen on loopback alone.
+func bindsLoopback(c *v1.Container) (setting, bool) {
+	for _, s := range settingsOf(c) {
+		if bindOption.MatchString(s.name) && loopback(s.value) {
+			return s, true
+		}
+	}
+	return setting{}, false
+}
+
+// probeSaysWhere: what it says, or is told, of the port on which it listens.
 func probeSaysWhere(p *probing) *finding {
-	if _, _, looked := p.look(); looked || p.mode != refused || p.worked() || p.of.Name == "" || !p.h.FromAPI {
+	if !p.unlooked() {
 		return nil
 	}
 	f := p.finds(answer.AppListensElse, strong)
@@ -151,18 +193,7 @@ func probeSaysWhere(p *probing) *finding {
 	if at == nil && p.run.Exit != nil {
 		lines = fact.Of[fact.Exited](p.run.Exit).LastLines
 	}
-	for _, line := range slices.Backward(lines) {
-		if port := knowledge.OnLoopback.Slots(line)["port"]; port == fmt.Sprint(p.port()) {
-			f.chain = p.chain(at)
-			return f.says("By its log container %s listens on port %d only on loopback; probes and Services come from outside and are refused: %s.", p.run.Container, p.port(), quoteAs(answer.RoleLog, line, kept))
-		}
-	}
 	argv := slices.Concat(p.of.Command, p.of.Args)
-	for _, arg := range argv {
-		if host, port, ok := splitAddress(arg); ok && loopback(host) && port == fmt.Sprint(p.port()) {
-			return f.says("The command of container %s has it listen on loopback only (%s); probes and Services come from outside and are refused.", p.run.Container, arg)
-		}
-	}
 	if elsewhere := portsIn(argv); len(elsewhere) > 0 && !namesPort(p.of, p.port()) && p.isAlone() {
 		f.text = fmt.Sprintf("The command of container %s has it listen on port %s, and %s asks on %d, where nothing has ever answered.", p.run.Container, strings.Join(elsewhere, " and "), p.what(), p.port())
 		if !declares(p.of, p.port()) {

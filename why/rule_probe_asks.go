@@ -327,6 +327,27 @@ func probeUnknownService(p *probing) *finding {
 		fix(p.h.specFix("give the probe's grpc.service a name that the application registers, or leave it out"))
 }
 
+// probeWrongScheme: what comes back shows that the other of HTTP and HTTPS is spoken there.
+func probeWrongScheme(p *probing) *finding {
+	ev := p.last.Evidence
+	if ev == nil || p.worked() || p.readyMeanwhile() {
+		return nil
+	}
+	f, scheme := p.finds(answer.ProbeWrongScheme, strong), "HTTPS"
+	switch {
+	case knowledge.NotTLS.In(ev.Error):
+		scheme = "HTTP"
+		f.text = fmt.Sprintf("%s uses HTTPS, and the application speaks plain HTTP there.", prose.Upper(p.what()))
+	case p.mode == answered && p.asksTLS():
+		f.text = fmt.Sprintf("%s uses plain HTTP, and the application wants HTTPS there%s.", prose.Upper(p.what()), saying(ev.Output))
+	case knowledge.TLSAlert.In(ev.Error):
+		f.text = fmt.Sprintf("%s uses plain HTTP, and the application speaks TLS there: it answers with an alert.", prose.Upper(p.what()))
+	default:
+		return nil
+	}
+	return f.fix(p.h.specFix("set " + p.field("scheme") + " to " + scheme))
+}
+
 // probeWrongProtocol: what comes back is another protocol.
 func probeWrongProtocol(p *probing) *finding {
 	ev := p.last.Evidence
@@ -336,19 +357,7 @@ func probeWrongProtocol(p *probing) *finding {
 	f := p.finds(answer.ProbeProtocol, strong)
 	f.fixes = []answer.Fix{p.h.specFix("have the probe speak what the port speaks, or use tcpSocket")}
 	switch {
-	case knowledge.NotTLS.In(ev.Error):
-		f.cause = answer.ProbeWrongScheme
-		f.text = fmt.Sprintf("%s uses HTTPS, and the application speaks plain HTTP there.", prose.Upper(p.what()))
-		f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTP")}
-	case p.mode == answered && p.asksTLS():
-		f.cause = answer.ProbeWrongScheme
-		f.text = fmt.Sprintf("%s uses plain HTTP, and the application wants HTTPS there%s.", prose.Upper(p.what()), saying(ev.Output))
-		f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTPS")}
-	case knowledge.TLSAlert.In(ev.Error):
-		f.cause = answer.ProbeWrongScheme
-		f.text = fmt.Sprintf("%s uses plain HTTP, and the application speaks TLS there: it answers with an alert.", prose.Upper(p.what()))
-		f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTPS")}
-	case p.failsTLS():
+	case p.failsTLS(), knowledge.NotTLS.In(ev.Error):
 		return nil
 	case p.mode == mismatch:
 		f.text = fmt.Sprintf("What answers %s does not speak its protocol: %s.", p.what(), prose.Brief(ev.Error, 100))

@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -201,6 +202,44 @@ func probeProtocolSaid(p *probing) *finding {
 	return p.finds(answer.ProbeProtocol, strong, at).
 		says("Port %d of container %s speaks another protocol than %s: it cuts the connection, and its log says: %s.", p.port(), p.run.Container, p.what(), quoteAs(answer.RoleLog, logline.Message(line), kept)).
 		fix(p.h.specFix("have the probe speak what the port speaks, use tcpSocket, or have the server speak HTTP there"))
+}
+
+// probeTLSSaid: the container logs that it got plain HTTP where it speaks TLS, or that it speaks TLS on the port that
+// a probe asks by plain HTTP. Of such an answer kubelet tells the status alone, which is 400.
+func probeTLSSaid(p *probing) *finding {
+	ev := p.last.Evidence
+	if ev == nil || p.spec == nil || p.spec.HTTPGet == nil || p.spec.HTTPGet.Scheme == v1.URISchemeHTTPS || p.worked() ||
+		p.mode != broken && !(p.mode == answered && ev.Status == 400 && ev.Output == "") {
+		return nil
+	}
+	says := "that it got plain HTTP where it speaks TLS"
+	at, line := p.inLogs(knowledge.PlainToTLS.In)
+	if at == nil {
+		says = fmt.Sprintf("that it speaks TLS on port %d", p.port())
+		at, line = p.announced(knowledge.ListensTLS)
+	}
+	if at == nil || at.Container != p.run.Container {
+		return nil
+	}
+	return p.finds(answer.ProbeWrongScheme, strong, at).
+		says("%s uses plain HTTP, and container %s logs %s: %s.", prose.Upper(p.what()), p.run.Container, says, quoteAs(answer.RoleLog, logline.Message(line), kept)).
+		fix(p.h.specFix("set " + p.field("scheme") + " to HTTPS"))
+}
+
+// announced is the newest line in which the container says, at its start most often, how it serves the probed port.
+func (p *probing) announced(how *knowledge.Known) (at *fact.Fact, line string) {
+	at, lines := p.run.Said(time.Time{})
+	if at == nil && p.run.Exit != nil {
+		at, lines = p.run.Exit, fact.Of[fact.Exited](p.run.Exit).LastLines
+	}
+	for _, line := range slices.Backward(lines) {
+		for sentence := range strings.SplitSeq(line, ". ") {
+			if how.Slots(sentence)["port"] == strconv.Itoa(p.port()) {
+				return at, line
+			}
+		}
+	}
+	return nil, ""
 }
 
 // probeDependencySaid: it says no because of something that it asks.

@@ -53,7 +53,7 @@ func init() { // the rules ask for others' findings by this list
 		inMode(probeImpossible, impossible), inMode(probeCommandOutlives, commandLate, exitCode), inMode(probeCommandLate, commandLate),
 		inMode(allSeen(either(neverWell(either(probeCommandLacks, probeCommandFails, probeCommandVariable)), probeCommandNoLogin, neverWell(either(probeCommandItself, probeCommandFilter)))), exitCode)), "hang")
 	fails("probe-path", allSeen(either(probePath, probeWantsLogin, inMode(probeUnknownService, notServing))), "probe-not-deployed")
-	fails("probe-protocol", either(allSeen(either(probeSpeaksOtherwise, probeWrongProtocol, probeProtocolSaid, probeRedirected)), probeMaySpeakOtherwise))
+	fails("probe-protocol", either(probeWrongScheme, probeTLSSaid, probeProtocolSaid, allSeen(either(probeSpeaksOtherwise, probeWrongProtocol, probeRedirected)), probeMaySpeakOtherwise))
 	fails("child-oom", probeChildOOM)
 	fails("process-stopped", probeProcessStopped)
 	fails("broke-off", either(probeDiedAnswering, inMode(probeBrokeOff, broken)), "files-limit", "takes-no-more", "probe-protocol")
@@ -67,7 +67,7 @@ func init() { // the rules ask for others' findings by this list
 	fails("probe-never-listened", allSeen(probeNeverListened), "waits-for-dependency", "child-ended")
 	fails("listens-elsewhere", allSeen(either(probeListensElsewhere, inMode(probeCommandElsewhere, exitCode))), "child-ended")
 	fails("probe-overloaded", probeOverloaded, "probe-memory-high", "child-oom", "child-ended")
-	fails("probe-says-where", allSeen(probeSaysWhere))
+	fails("probe-says-where", either(probeSaysLoopback, allSeen(probeSaysWhere)))
 	fails("probe-not-deployed", allSeen(probeNotDeployed))
 	fails("probe-sibling-elsewhere", probeSiblingElsewhere)
 	fails("probe-memory-high", probeMemoryHigh)
