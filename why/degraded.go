@@ -49,6 +49,10 @@ func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
 			note := answer.Note{Cause: answer.AppUnhealthy, Text: fmt.Sprintf("container %s logged %s (%s): %s", l.Container, what, c.howOften(h.Now), quoteAs(answer.RoleNoted, c.text, kept))}
 			v := &a.Verdicts[0]
 			v.Contributing = append(v.Contributing, note)
+			if c.Severity > logline.Warning && h.Now.Sub(c.Until) <= seldom && slices.ContainsFunc(pod.Spec.Containers, hasProbe) {
+				v.Certainty, v.Rule = answer.Unknown, ""
+				v.Say(answer.Parts{Subject: subject(""), What: "Kubernetes reports no problem, but the log has errors. They may concern single requests."})
+			}
 			if i := v.Step(answer.StepReadLog); i >= 0 {
 				v.Fixes = slices.Delete(v.Fixes, i, i+1)
 			}
@@ -102,7 +106,7 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	l.ready = h.readySince()
 	all := h.complainsNow(l)
 	if len(all) == 0 {
-		return t, false
+		return h.answersBadly(l)
 	}
 	g := all[0]
 	said := l.story.ReasonAt(g.Last)
@@ -116,6 +120,8 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 		f.cause = answer.SecurityRefused
 	case knowledge.NoSpace.In(said) && !g.another:
 		f.cause = answer.DiskFull
+	case knowledge.Refused.In(said) && !g.another && deniedAt(said) != "":
+		f.cause = answer.SecurityRefused
 	case g.another:
 		f.cause = answer.DependencyDown
 	}
@@ -128,6 +134,9 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 		h.meant(&f, l.Container, said)
 	} else {
 		f.fixes = c.Fixes
+	}
+	if f.cause == answer.DiskFull && !slices.ContainsFunc(f.fixes, changes) {
+		f.first(h.roomFix(l.Container, said))
 	}
 	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but its log repeats an error (%s): %s.", l.Container, g.howOften(h.Now), quoteAs(answer.RoleLog, said, quoted))
 	switch {
@@ -166,6 +175,49 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 		v := f.verdict(l.Container, nil)
 		h.decide(&v)
 		v.Repeats = repeats
+		return v
+	}
+	return t, true
+}
+
+// answersBadly returns the trouble of a server whose log has no error, and by which most requests at present are answered
+// with 5xx: proxies log no more of what fails behind them.
+func (h *inquiry) answersBadly(l logOf) (t trouble, ok bool) {
+	served, bad, last := 0, 0, -1
+	var first time.Time
+	for i, line := range l.Lines {
+		at := time.Time{}
+		if i < len(l.At) {
+			at = l.At[i]
+		}
+		status := logline.Status(line)
+		if status == 0 || !at.IsZero() && (at.Before(l.ready) || h.Now.Sub(at) > degradedWithin) {
+			continue
+		}
+		if served++; status >= 500 {
+			bad, last = bad+1, i
+			first = prose.Whether(bad == 1, at, first)
+		}
+	}
+	if bad < leastErrors || 2*bad < served {
+		return t, false
+	}
+	g := complainedNow{Group: logline.Group{Count: bad, From: first}, log: l, text: l.Lines[last]}
+	if last < len(l.At) {
+		g.Until = l.At[last]
+	}
+	f := finding{cause: answer.AppUnhealthy, rule: logComplains, weight: fair, container: l.Container, fixes: []answer.Fix{h.readLog(g)}}
+	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but it answers requests with errors (%d of the last %d with 5xx): %s.", l.Container, bad, served, quoteAs(answer.RoleLog, g.text, quoted))
+	if l.seen != nil {
+		f.chain = links(l.seen)
+	} else {
+		f.chain = []answer.Link{{At: g.Until, Kind: "Log", Text: prose.Brief(g.text, kept)}}
+	}
+	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.Container, Count: bad, First: first, Last: h.Now, Text: fmt.Sprintf("the pod is Ready, but container %s answers with errors", l.Container)}
+	t.explain = func() answer.Verdict {
+		v := f.verdict(l.Container, nil)
+		h.decide(&v)
+		v.Repeats = []answer.Repeat{g.repeat(g.text)}
 		return v
 	}
 	return t, true
@@ -315,6 +367,9 @@ func Degrade(a *answer.Answer, pod *v1.Pod, logs []Log) bool {
 		v.Text = strings.TrimSpace(v.Text)
 		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
 		for _, r := range v.Repeats {
+			if logline.Status(r.Text) != 0 {
+				continue // that a request failed tells nothing of why
+			}
 			if n, ok := h.askedFor(r.Container, r.Text); ok && n.place != "" && !slices.ContainsFunc(a.Reaches, func(known answer.Reach) bool { return known.Place == n.place }) {
 				a.Reaches = append([]answer.Reach{{Container: r.Container, Place: n.place, How: answer.ReachSaid, Text: prose.Brief(r.Text, kept), Said: prose.Midst(r.Text, quoted)}}, a.Reaches...)
 			}
