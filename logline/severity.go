@@ -183,7 +183,7 @@ func (s *Story) worded(l *line) Severity {
 		return Parting
 	case l.said.Fits(breaksFor):
 		return Error
-	case mildly && s.has(l, Unreached):
+	case mildly && s.has(l, Unreached|Credentials):
 		return Warning
 	case !mildly && (s.has(l, Unreached|Faulty) || l.said.Fits(lacking)), beginsGrave.MatchString(bracketed.ReplaceAllString(l.message, "")):
 		return Error
@@ -211,7 +211,7 @@ func (s *Story) named(l *line) (g Severity, ok bool) {
 			g = Warning
 		case l.putsAway(true):
 			g = Parting
-		case s.has(l, Unreached):
+		case s.has(l, Unreached|Credentials):
 			g = Warning
 		case slices.ContainsFunc(reasonsIn, hasReason) && s.has(l, Faulty):
 			g = Error // whatever its level, it gives the reason of something that failed

@@ -40,6 +40,8 @@ var (
 	visitors = regexp.MustCompile(`(?i)\b(?:404|401|403|405|400)\b|\bnot found: /|no route matches|no such (?:route|page)|\bopen\(\) "[^"]*" failed \(2: |directory index of|access forbidden by rule|client (?:intended to send|sent|disconnected|closed|has gone|timed out)|\bclosed keepalive|TLS handshake error|SSL_do_handshake\(\) failed|tlsv?1? alert|bad (?:request|client hello|certificate from)|http request sent to an? https|invalid (?:http|request|method|token|jwt|signature|csrf|credentials|password|api key|session|host header|preface|protocol)|(?:token|session|signature|jwt) (?:has |is )?(?:expired|invalid)|malformed|login failed|authentication failed for user|password authentication|access denied for user|failed password|invalid user|validation (?:error|failed)|ValidationError|csrf|\bduplicate key\b|violates|syntax error at or near|relation "[^"]*" does not exist|column "[^"]*" does not exist|canceling statement due to|terminating connection due to administrator|unexpected EOF on client|could not receive data from client|aborted connection|broken pipe|connection reset by peer|forcibly closed|rate limit(?:ed| exceeded) for|\bUnauthorized request|kex_exchange|banner exchange|no matching (?:host key|key exchange)|Disallowed host|disallowedhost|unsupported (?:media|method)|deadlock detected|could not serialize|invalid input syntax|value too long|division by zero|object has been modified|context canceled|code = (?:NotFound|InvalidArgument|AlreadyExists|Canceled|Aborted)\b`)
 	// ownRequest matches what the program's own HTTP clients log of an answer that refuses their request.
 	ownRequest = regexp.MustCompile(`\boperation error \w+: \w+|\bAn error occurred \(\w+\) when calling the \w+ operation|\b(?:Axios|HTTPStatus|StatusCode)Error: |\b(?:urllib\.error|requests\.exceptions)\.HTTPError: |\b[Rr]equest failed with status code 4\d\d|\bgoogleapi: Error 4\d\d|\b(?:Client|Server) Error: .{0,40} for url: |\bserver returned HTTP (?:status|code) 4\d\d|(?i)\b(?:failed|received|got|unexpected|returned|responded|replied|answered)\b[^.;]{0,40}\bstatus(?: ?code)?:? ?[\[(]?4\d\d\b.{0,40}\b(?:response|body)\b|\b(?:received|got|unexpected)\b[^.;]{0,30}\bstatus(?: ?code)?:? ?[\[(]?4\d\d\b|\btunnel connection failed: 4\d\d`)
+	// asClient matches what the libraries of databases put before a server's refusal, which only the server's clients have.
+	asClient = regexp.MustCompile(`\bconnection to server at "[^"]*"[^:]*, port \d+ failed: |\bOperationalError\b|\bAccess denied for user '[^']*'@.*\busing password\b.*\b(?:SQLSTATE|Error 1045|errno: 1045)`)
 	// rejects matches a line in PostgreSQL's own log about a client it refused. In a client's log the same text is the client's error.
 	rejects = regexp.MustCompile(`(?:^|\[\d+\][^:]*)FATAL: +(?:role|database) "[^"]*" does not exist|(?:^|\[\d+\][^:]*)FATAL: +no pg_hba\.conf entry`)
 	// absent matches an error about a requested object that does not exist; ownLack one about something the program itself needs.
@@ -60,7 +62,7 @@ var (
 	// noMemory matches an error that also ends threads of pools.
 	noMemory = regexp.MustCompile(`\bjava\.lang\.OutOfMemoryError\b`)
 	// recovers matches a line that reports a recovery.
-	recovers = regexp.MustCompile(`(?i)\b(?:re-?connected|re-?established|recovered|restored|resumed|succeeded|successful(?:ly)?|is (?:back|healthy|up|available|reachable)(?: again)?|back (?:to normal|online|up)|connected to|connection (?:established|ok|is ok)|became (?:healthy|available|ready|leader)|acquired lease|healthy again|all (?:ok|good|healthy))\b`)
+	recovers = regexp.MustCompile(`(?i)\b(?:re-?connected|re-?established|recovered|restored|resumed|succeeded|successful(?:ly)?|is (?:back|healthy|up|available|reachable)(?: again)?|back (?:to normal|online|up)|connected to|connection (?:established|ok|is ok)|established (?:an? |the )?(?:new )?(?:\w+ )?connection|became (?:healthy|available|ready|leader)|acquired lease|healthy again|all (?:ok|good|healthy))\b`)
 	// namesObject matches a warning about an object of the cluster.
 	namesObject = regexp.MustCompile(`(?i)\b(?:service|endpoints?|backend|upstream|ingress|secret|configmap|persistentvolumeclaim|pod)s?[ :=]+["'\x60]?[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*`)
 	// counted matches an error counter of zero.
@@ -104,10 +106,13 @@ func (h *inquiry) complainsNow(l logOf) []complainedNow {
 	var all []complainedNow
 	for _, g := range l.story.Groups(logline.Warning, l.at) {
 		c := h.complaint(l, g)
-		if g.Severity == logline.Warning && !c.another || c.harmless() || !c.goesOn(h.Now) || c.recovered() {
+		if g.Severity == logline.Warning && !c.another && !c.own || c.harmless() || !c.goesOn(h.Now) || c.recovered() {
 			continue
 		}
 		all = append(all, c)
+	}
+	if slices.ContainsFunc(all, func(c complainedNow) bool { return c.Severity > logline.Warning }) { // a warning says the same in other words
+		all = slices.DeleteFunc(all, func(c complainedNow) bool { return c.Severity == logline.Warning && !c.another })
 	}
 	most := 0
 	for _, g := range all {
@@ -128,7 +133,7 @@ func (h *inquiry) complainsNow(l logOf) []complainedNow {
 // harmless reports whether an error is no sign that the program fails.
 func (g complainedNow) harmless() bool {
 	asked := !g.another && absent.MatchString(g.text) && !ownLack.MatchString(g.text)
-	return asked || visitors.MatchString(g.text) && !ownRequest.MatchString(g.text) || optional.MatchString(g.text) || counted.MatchString(g.text) || rejects.MatchString(g.log.story.Text(g.Last))
+	return asked || visitors.MatchString(g.text) && !ownRequest.MatchString(g.text) && !asClient.MatchString(g.text) || optional.MatchString(g.text) || counted.MatchString(g.text) || rejects.MatchString(g.log.story.Text(g.Last))
 }
 
 // endsThread reports whether an error ended a thread that no pool replaces.
@@ -200,11 +205,22 @@ func (g complainedNow) plainLater(yield func(i int, said string) bool) {
 
 func (g complainedNow) saysRecovered() bool {
 	for _, said := range g.plainLater {
-		if recovers.MatchString(said) || started.MatchString(said) && !notYet.MatchString(said) {
+		if (recovers.MatchString(said) || started.MatchString(said) && !notYet.MatchString(said)) && !g.inTurnWith(said) {
 			return true
 		}
 	}
 	return false
+}
+
+// inTurnWith reports whether what a line says was said about as often as the error, which came again each time.
+func (g complainedNow) inTurnWith(said string) bool {
+	n := 0
+	for i := range g.Last {
+		if logline.Alike(g.log.story.Message(i), said) {
+			n++
+		}
+	}
+	return n >= leastErrors && 2*n >= g.Count
 }
 
 // recovered reports whether a later line reports a recovery, or several plain lines follow the last error for more

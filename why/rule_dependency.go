@@ -45,7 +45,7 @@ func lastNeed(lines []string) (needed, bool) {
 }
 
 // connecting fits what a program says as it begins to ask another.
-var connecting = regexp.MustCompile(`(?i)\bconnecting to\b`)
+var connecting = regexp.MustCompile(`(?i)\b(?:connecting to|checking|contacting|calling|requesting|waiting for)\b`)
 
 // beganToAsk is the place of the last thing that lines say before an error and its stack, where that is that their
 // program connects to it: whatever it said in between may be of another that it asked.
@@ -72,13 +72,13 @@ func neededAtLast(lines []string) (needed, bool) {
 	}
 	looked := 0
 	for _, line := range slices.Backward(lines) {
-		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "    ") {
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "  File ") || strings.HasPrefix(line, "Traceback (") {
 			continue
 		}
 		if n, ok := dependency(line); ok {
 			return n, true
 		}
-		if looked++; looked == 3 || logline.IsRaised(line) || line == root && words.Complains(line) && !inVain.MatchString(line) {
+		if looked++; looked == 3 || !inVain.MatchString(line) && (logline.IsRaised(line) || line == root && words.Complains(line)) {
 			break
 		}
 	}
@@ -86,7 +86,7 @@ func neededAtLast(lines []string) (needed, bool) {
 }
 
 // inVain fits what a program says that gives up a wait, of which what it says before is the reason.
-var inVain = regexp.MustCompile(`(?i)\btime(?:d )?out (?:while )?waiting\b|\bgave up waiting\b|\bstill not (?:ready|available|reachable) after\b|\bwill (?:try again|retry)\b`)
+var inVain = regexp.MustCompile(`(?i)\btime(?:d )?out (?:while )?waiting\b|\bgave up waiting\b|\bstill not (?:ready|available|reachable) after\b|\bwill (?:try again|retry)\b|\b(?:is|are) (?:not |un)(?:reachable|available)\b`)
 
 // named words where a dependency should be.
 func (n needed) named() string {

@@ -333,6 +333,9 @@ func (h *inquiry) initWaiting(run *history.Run) finding {
 		f.because, f.chain = []string{itsLog(said)}, links(run.Start, run.Started, at)
 		h.meant(&f, run.Container, said)
 	}
+	if host := h.askedByInit(run); host != "" && !strings.Contains(strings.Join(f.because, " "), host) {
+		f.because = append([]string{fmt.Sprintf("Its command asks %s.", answer.MarkNeed(answer.Need{Place: host}))}, f.because...)
+	}
 	return f
 }
 
