@@ -103,8 +103,14 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.ImageRegistryUnreachable: specOutcome("if the registry's name is wrong: correct the image; if the node cannot reach the registry: fix its DNS, route or proxy; kubelet then retries the pull by itself"),
 }
 
-// correctConfig changes the configuration of a container whose log alone explains its failure.
-var correctConfig = configOutcome("if its log says why (a setting, a file or an address that is wrong): correct that")
+// correctConfig changes the configuration of a container whose log explains its failure, if the log is known to.
+func correctConfig(h *inquiry, v *answer.Verdict) answer.Fix {
+	text := "if its log says why (a setting, a file or an address that is wrong): correct that"
+	if v.QuotesLog(answer.RoleLog, answer.RoleEnd) {
+		text = "correct what its log complains about (a setting, a file, an address, or the program itself)"
+	}
+	return configOutcome(text)(h, v)
+}
 
 // outcome makes a step for one verdict.
 type outcome = func(*inquiry, *answer.Verdict) answer.Fix
@@ -145,8 +151,14 @@ func unhealthyOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 		return h.specFix("if a dependency is down: fix it, and keep it out of the probe's command; if that command is wrong: correct it")
 	case p != nil && p.GRPC != nil:
 		return h.specFix("if a dependency is down: fix it; if the probe asks for the wrong gRPC service: correct grpc.service of the probe")
+	case v.QuotesLog(answer.RoleLog):
+		return correctConfig(h, v)
+	case p == nil: // another pod's container
+		return h.specFix("fix what it reports; if it reports on other programs: set its probe to a path that does not test them")
+	case v.Probe == fact.Readiness:
+		return h.specFix(fmt.Sprintf("fix what it reports: it gets traffic again by itself once it answers with 2xx; if it reports on other programs: set readinessProbe.httpGet.path of container %s to a path that does not test them", v.Container))
 	}
-	return h.specFix("if a dependency is down: fix it, and set the probe to a path that does not test it")
+	return h.specFix(fmt.Sprintf("fix what it reports, which restarts do not; if it reports on other programs: set %sProbe.httpGet.path of container %s to a path that does not test them", kindWord(v.Probe), v.Container))
 }
 
 // slowStartOutcome raises the limit of the startup probe, or adds a startup probe.

@@ -237,6 +237,9 @@ func probePath(p *probing) *finding {
 	f := p.finds(answer.ProbeWrongPath, strong)
 	if p.worked() {
 		f.weight = refuted
+		if len(p.ever) == 0 {
+			return f.says("its pod was Ready before, with the same path")
+		}
 		return f.says("the same path was answered well %s before", prose.Times(int(succeededTimes(p.ever))))
 	}
 	if p.failsBehind() {
