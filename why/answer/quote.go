@@ -134,6 +134,12 @@ func (t Told) Names(place string) bool { return strings.Contains(t.Words(), plac
 // Unmarked is a text without its marks.
 func Unmarked(text string) string { return (&Told{}).read(text) }
 
+// As is a hop to what is wrong by a verdict.
+func (h Hop) As(v Verdict) Hop {
+	h.Cause, h.Text, h.Told, h.Chain, h.Fixes = v.Cause, v.Text, v.Told, v.Chain, v.Fixes
+	return h
+}
+
 // Say gives a hop its text.
 func (h *Hop) Say(text string) {
 	h.Told = Told{}

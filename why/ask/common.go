@@ -212,7 +212,7 @@ func (q *question) directory(ctx context.Context) *directory {
 	d.services = readable[v1.Service](ctx, q, d.space)
 	for s := range pointers(d.services) {
 		for _, ip := range append(s.Spec.ClusterIPs, s.Spec.ClusterIP) {
-			d.known[ip] = s.Namespace + "/" + s.Name
+			d.known[ip] = cluster.Key(s)
 		}
 	}
 	return d
@@ -233,7 +233,7 @@ func (d *directory) address(ctx context.Context, ip string) string {
 		d.known[ip] = p.Namespace + "/" + p.Name
 		for j := range d.services {
 			if s := &d.services[j]; cluster.Leads(s, p) {
-				d.known[ip] = s.Namespace + "/" + s.Name
+				d.known[ip] = cluster.Key(s)
 			}
 		}
 	}

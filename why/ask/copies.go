@@ -37,16 +37,16 @@ func (n *visit) copies(ctx context.Context, p place, service *v1.Service) bool {
 	}
 	because := prose.Whether(said, "is said to lack others that have a copy", "keeps its answer to itself and uses no CPU")
 	lacks := func(w way, by string) bool {
-		w.says(func(h *answer.Hop) { h.By = by })
 		w.guess = fmt.Sprintf("%s/%s %s, and %s", pod.Namespace, pod.Name, because, by)
-		n.leads(w, graph.ReplicaOf, graph.Likely, graph.Spec)
+		n.leads(w, graph.ReplicaOf, graph.Likely)
 		return w.cause != ""
 	}
 	for c := range pointers(readable[v1.Pod](ctx, n.question, pod.Namespace)) {
 		if c.UID == pod.UID || n.seen[c.UID] || cluster.LooksWell(c) || !kubectl.Related(c, pod) && !n.copiesFrom(ctx, c, pod, service) {
 			continue
 		}
-		if w := n.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid}}, nil, c); n.explains(w.first) && lacks(w, cluster.IsCopy(c, service)) {
+		by := cluster.IsCopy(c, service)
+		if w := n.pointed(ctx, c, "", by, asker{}); n.explains(w.first) && lacks(w, by) {
 			return true
 		}
 	}
@@ -64,12 +64,9 @@ func (n *visit) members(ctx context.Context) {
 		if m.UID == n.pod.UID || n.seen[m.UID] || cluster.LooksWell(m) || !kubectl.Related(m, n.pod) {
 			continue
 		}
-		w := n.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid}}, nil, m)
-		w.says(func(h *answer.Hop) {
-			h.By = fmt.Sprintf("%s/%s lacks members of its cluster, and member %s/%s is not well", n.pod.Namespace, n.pod.Name, m.Namespace, m.Name)
-		})
-		if n.explains(w.first) {
-			n.leads(w, graph.ReplicaOf, graph.Strong, graph.Log)
+		by := fmt.Sprintf("%s/%s lacks members of its cluster, and member %s/%s is not well", n.pod.Namespace, n.pod.Name, m.Namespace, m.Name)
+		if w := n.pointed(ctx, m, "", by, asker{}); n.explains(w.first) {
+			n.leads(w, graph.ReplicaOf, graph.Strong)
 		}
 	}
 }
@@ -86,7 +83,7 @@ func (n *visit) copiesGone(ctx context.Context, service *v1.Service) (w way, by 
 		}
 		if all, _ := inside.departed(ctx, c.Name); len(all) > 0 && n.explains(cluster.First(&all[0], cluster.Root(&all[0]))) {
 			by = cluster.IsCopy(c, service)
-			return n.end(cluster.HopOf("", c.Namespace+"/"+c.Name, by, &all[0]), false), by
+			return n.end(cluster.HopOf(answer.Hop{Pod: cluster.Key(c), By: by}, &all[0]), false), by
 		}
 	}
 	return w, ""
@@ -124,7 +121,7 @@ func (f *follower) clients(ctx context.Context, p place, a *answer.Answer) []str
 			continue
 		}
 		if _, pod := f.address(ctx, a.Subject.Namespace, ip); pod != nil && pod.UID != a.Subject.UID && !f.foreign(nil, pod) {
-			names = append(names, pod.Namespace+"/"+pod.Name)
+			names = append(names, cluster.Key(pod))
 		}
 	}
 	return names

@@ -39,7 +39,7 @@ func (n *visit) echoed(ctx context.Context) {
 	}
 	for _, h := range n.echoes(ctx, n.pod, n.asker) {
 		if h.ofItself {
-			n.leads(n.echo(ctx, h), graph.FailedBy, graph.Likely, graph.Log)
+			n.leads(n.echo(ctx, h), graph.FailedBy, graph.Likely)
 		}
 	}
 }
@@ -179,41 +179,37 @@ func (n *visit) fellows(ctx context.Context) {
 	if !n.first() || len(said) == 0 {
 		return
 	}
-	found := map[string]bool{}
-	for _, h := range n.askTheSame(ctx, n.pod, n.asker) {
-		by, because, ok := sharesWork(h, said, n.asker, cluster.Since(n.a, n.v))
+	found, k := map[string]bool{}, n.asker
+	k.told, k.failing, k.answered = true, false, false
+	for _, h := range n.askTheSame(ctx, n.pod) {
+		text, because, ok := sharesWork(h, said, k.well, cluster.Since(n.a, n.v))
 		if !ok || found[cluster.CalledLike(h.pod)] {
 			continue
 		}
-		w := n.at(ctx, by, nil, h.pod)
-		w.guess = fmt.Sprintf("%s, and both ask %s/%s", because, h.service.Namespace, h.service.Name)
-		w.says(func(to *answer.Hop) { to.By = fmt.Sprintf("pod %s/%s: %s", h.pod.Namespace, h.pod.Name, because) })
+		w := n.pointed(ctx, h.pod, text, fmt.Sprintf("pod %s: %s", cluster.Key(h.pod), because), k)
+		w.guess = fmt.Sprintf("%s, and both ask %s", because, cluster.Key(h.service))
 		found[cluster.CalledLike(h.pod)] = w.cause != ""
-		n.leads(w, graph.FailedBy, graph.Possible, graph.Log)
+		n.leads(w, graph.FailedBy, graph.Possible)
 	}
 }
 
 // sharesWork says whether a pod that asks what another asks has to do with its error, which began at a
-// time, and why.
-func sharesWork(h heard, said []string, k asker, since time.Time) (by place, because string, ok bool) {
-	by = place{Reach: answer.Reach{How: answer.ReachSaid}, asker: k}
-	by.told, by.failing, by.answered = true, false, false
+// time, and why; text is of its own error, where that is about the same.
+func sharesWork(h heard, said []string, well, since time.Time) (text, because string, ok bool) {
 	if thing, text := cluster.WorksAt(h.told, cluster.Things(said), said); thing != "" {
-		by.Said = prose.Brief(text, 100)
-		by.Text = by.Said
-		return by, fmt.Sprintf("both its error and that of the other are about %s", thing), true
+		return prose.Brief(text, 100), fmt.Sprintf("both its error and that of the other are about %s", thing), true
 	}
 	if cluster.Root(h.told) < 0 {
-		return by, "", false
+		return "", "", false
 	}
 	if thing := cluster.ConfiguredFor(h.pod, cluster.ThingsCalled(said)); thing != "" {
-		return by, fmt.Sprintf("it is configured for %s, of which the error speaks", thing), true
+		return "", fmt.Sprintf("it is configured for %s, of which the error speaks", thing), true
 	}
-	return by, "it went right before that", cluster.WentBefore(h.told, k.well, since)
+	return "", "it went right before that", cluster.WentBefore(h.told, well, since)
 }
 
 // askTheSame are the pods whose configuration names a Service that a pod's names, too.
-func (f *follower) askTheSame(ctx context.Context, pod *v1.Pod, k asker) []heard {
+func (f *follower) askTheSame(ctx context.Context, pod *v1.Pod) []heard {
 	pods, asked := readable[v1.Pod](ctx, f.question, pod.Namespace), f.configured(ctx, pod)
 	var all []heard
 	for p := range pointers(pods) {

@@ -86,11 +86,8 @@ type way struct {
 	guess      string
 }
 
-// says has the hop of a way be told otherwise.
-func (w *way) says(how func(*answer.Hop)) {
-	how(&w.through)
-	how(&w.root)
-}
+// ledBy says what led to the hop of a way.
+func (w *way) ledBy(by string) { w.through.By, w.root.By = by, by }
 
 // follow goes on where a pod's answer ends at another's door: a verdict of a failure that
 // may be somebody else's gets the cause of the root. What cannot be read leaves the answer as it is.
@@ -180,7 +177,7 @@ func (f *follower) leftAlone(ctx context.Context, pod *v1.Pod, a *answer.Answer,
 		}
 	case cluster.Relays(v), cluster.HandsOn(v):
 		if named := f.configured(ctx, pod); len(named) == 1 {
-			cluster.Behind(&a.Verdicts[i], named[0].named, pod.Namespace, named[0].host, f.well(ctx, pod.Namespace, named[0].host))
+			cluster.Asked(&a.Verdicts[i], named[0].named, pod.Namespace, named[0].host, f.well(ctx, pod.Namespace, named[0].host))
 		}
 	case f.saysMeanwhile(ctx, pod, a, i):
 	case cluster.Plain(v):
@@ -216,7 +213,7 @@ func (f *follower) explore(ctx context.Context, pod *v1.Pod, a *answer.Answer, v
 	for _, some := range [][]place{said, open} {
 		for _, p := range some {
 			w := n.to(ctx, p)
-			n.leads(w, graph.Needs, n.shown(p, w), sourceOf(p))
+			n.leads(w, graph.Needs, n.shown(p, w))
 		}
 		if n.support() >= graph.Strong {
 			return
@@ -260,7 +257,7 @@ func (n *visit) support() graph.Support {
 	return d.Support
 }
 
-func (n *visit) leads(w way, rel graph.Rel, s graph.Support, source graph.Source) {
+func (n *visit) leads(w way, rel graph.Rel, s graph.Support) {
 	if w.cause == "" && !w.back {
 		return
 	}
@@ -270,7 +267,7 @@ func (n *visit) leads(w way, rel graph.Rel, s graph.Support, source graph.Source
 	if len(w.only) == 0 {
 		w.only = n.only
 	}
-	claim := graph.Claim{Support: s, Source: source, Only: w.only, Guess: w.guess}
+	claim := graph.Claim{Support: s, Only: w.only, Guess: w.guess}
 	n.graph.Add(graph.Edge{From: n.id, To: w.to, Rel: rel, Claim: claim, Ref: len(n.ways)})
 	n.ways = append(n.ways, w)
 }
@@ -286,16 +283,6 @@ func (n *visit) shown(p place, w way) graph.Support {
 		return graph.Likely
 	}
 	return graph.Strong
-}
-
-func sourceOf(p place) graph.Source {
-	switch p.How {
-	case answer.ReachSaid:
-		return graph.Log
-	case "":
-		return graph.Spec
-	}
-	return graph.Socket
 }
 
 // named looks at the Services that only the pod's configuration names. That one of them is
@@ -321,7 +308,7 @@ func (n *visit) named(ctx context.Context) {
 		switch member := cluster.Blames(n.v, p.host); {
 		case member != "":
 			one.Support, one.moot, one.only = graph.Strong, false, nil
-			one.says(func(h *answer.Hop) { h.By += fmt.Sprintf(", and its answer says that %s fails", member) })
+			one.ledBy(fmt.Sprintf("%s, and its answer says that %s fails", one.through.By, member))
 		case one.blocked:
 			one.Support, one.guess = graph.Likely, "the pod is configured for Service "+one.root.Service+" and its connections may have timed out"
 		case n.names:
@@ -336,6 +323,6 @@ func (n *visit) named(ctx context.Context) {
 		all[0].Support, all[0].moot, all[0].guess = graph.Possible, false, "all else that its configuration names is well and it says no reason of its own"
 	}
 	for _, one := range all {
-		n.leads(one.way, graph.Needs, one.Support, graph.Spec)
+		n.leads(one.way, graph.Needs, one.Support)
 	}
 }

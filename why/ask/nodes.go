@@ -190,7 +190,8 @@ func (q *question) networkPlugin(ctx context.Context, node *v1.Node, pods []v1.P
 		return // of several nothing shows which it is
 	}
 	where := answers[0].Subject.Namespace + "/" + answers[0].Subject.Name
-	if hop := cluster.HopOf("", where, "the network plugin of node "+node.Name+" is not ready, and its pod "+where+" fails there", &answers[0]); hop != nil {
+	by := fmt.Sprintf("the network plugin of node %s is not ready, and its pod %s fails there", node.Name, where)
+	if hop := cluster.HopOf(answer.Hop{Pod: where, By: by}, &answers[0]); hop != nil {
 		cluster.Lead(a, 0, []answer.Hop{*hop}, "no other pod of a network plugin fails there")
 	}
 }

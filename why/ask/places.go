@@ -55,7 +55,7 @@ func (p place) mayBeDropped() bool {
 // key is one of a place: whatever it is called by.
 func (p place) key() string {
 	if p.service != nil {
-		return p.service.Namespace + "/" + p.service.Name
+		return cluster.Key(p.service)
 	}
 	return fmt.Sprint(p.host, p.port)
 }

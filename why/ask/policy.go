@@ -175,13 +175,13 @@ func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *
 	to, by := "", byPlace(p, p.Place)
 	switch client := f.endOf(ctx, pod); {
 	case target != nil:
-		by = byPlace(p, "pod "+target.Namespace+"/"+target.Name)
+		by = byPlace(p, "pod "+cluster.Key(target))
 		all = []netpol.Connection{{Client: client, Server: f.endOf(ctx, target), Port: p.port}}
 	case service != nil:
-		by = byPlace(p, "Service "+service.Namespace+"/"+service.Name)
+		by = byPlace(p, "Service "+cluster.Key(service))
 		all = f.behindService(ctx, client, service, p.port)
 		if len(service.Spec.Selector) == 0 {
-			to = "Service " + service.Namespace + "/" + service.Name
+			to = "Service " + cluster.Key(service)
 		}
 	default:
 		server, ok := host(p.host)
@@ -200,7 +200,7 @@ func (f *follower) mayBlock(ctx context.Context, pod *v1.Pod, p place, service *
 		}
 	}
 	if hop != nil && service != nil {
-		hop.Service = service.Namespace + "/" + service.Name
+		hop.Service = cluster.Key(service)
 	}
 	w := f.end(hop, false)
 	w.blocked = w.cause != ""
@@ -260,7 +260,7 @@ func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i i
 		return false
 	}
 	if service != nil {
-		hop.Service = service.Namespace + "/" + service.Name
+		hop.Service = cluster.Key(service)
 	}
 	hops := []answer.Hop{*hop}
 	cluster.Lead(a, i, hops, "")
@@ -285,8 +285,8 @@ func (n *visit) resolvers(ctx context.Context) {
 	}
 	by := answer.Reach{Place: service.Name, How: answer.ReachSaid, Text: n.said[at], Said: n.said[at]}
 	w := n.behind(ctx, place{Reach: by, host: service.Name, service: service, asker: n.asker}, service)
-	w.says(func(h *answer.Hop) { h.By = cluster.AsksNames(n.v.Container, n.said[at]) })
-	n.leads(w, graph.Needs, graph.Strong, graph.Log)
+	w.ledBy(cluster.AsksNames(n.v.Container, n.said[at]))
+	n.leads(w, graph.Needs, graph.Strong)
 }
 
 // existsBy reports whether the name that words are about is a Service's.

@@ -326,7 +326,7 @@ func (q *question) because(ctx context.Context, sufferer, pod *v1.Pod) []answer.
 	q.follow(ctx, sufferer, &a)
 	for i, v := range a.Verdicts {
 		for _, h := range v.Hops {
-			if h.Pod == pod.Namespace+"/"+pod.Name {
+			if h.Pod == cluster.Key(pod) {
 				return []answer.Hop{cluster.Suffers(sufferer, &a, i, h)}
 			}
 		}

@@ -36,7 +36,7 @@ func (n *visit) jobs(ctx context.Context) {
 			continue
 		}
 		if at := slices.IndexFunc(said, func(s cluster.Said) bool { return cluster.CallsJob(s.Words, o.Name) }); at >= 0 {
-			n.leads(n.job(ctx, o, cluster.WaitsForJob(o, said[at].Shown)), graph.MadeBy, graph.Strong, graph.Log)
+			n.leads(n.job(ctx, o, cluster.WaitsForJob(o, said[at].Shown)), graph.MadeBy, graph.Strong)
 			continue
 		}
 		by, guess := "", ""
@@ -56,7 +56,7 @@ func (n *visit) jobs(ctx context.Context) {
 		}
 	}
 	if len(makes) == 1 { // of several nobody knows which it is
-		n.leads(makes[0], graph.MadeBy, graph.Strong, graph.Spec)
+		n.leads(makes[0], graph.MadeBy, graph.Strong)
 	}
 }
 
@@ -106,7 +106,7 @@ func (n *visit) undone(ctx context.Context, p place, service *v1.Service) {
 		}
 	}
 	if len(found) == 1 { // of several nobody knows which it is
-		n.leads(found[0], graph.MadeBy, graph.Likely, graph.Spec)
+		n.leads(found[0], graph.MadeBy, graph.Likely)
 	}
 }
 
@@ -146,7 +146,7 @@ func (n *visit) forgot(ctx context.Context) {
 		if w := again.to(ctx, p); !w.closed && !w.well {
 			w.moot, w.only = false, nil
 			w.guess = "what the pod misses was there, and that one was started again since"
-			n.leads(w, graph.FailedBy, graph.Possible, graph.Status)
+			n.leads(w, graph.FailedBy, graph.Possible)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -86,7 +85,7 @@ func (n *visit) absent(ctx context.Context, p place, service *v1.Service) way {
 	}
 	pod, err := oneOf[v1.Pod](ctx, n.question, service.Namespace, name)
 	if err == nil && cluster.NoSuchHost(p.Said) {
-		return n.end(cluster.NoNameBelow(pod, service, byPlace(p, service.Namespace+"/"+service.Name)), p.failing)
+		return n.end(cluster.NoNameBelow(pod, service, byPlace(p, cluster.Key(service))), p.failing)
 	}
 	if !apierrors.IsNotFound(err) {
 		return way{}
@@ -98,12 +97,12 @@ func (n *visit) absent(ctx context.Context, p place, service *v1.Service) way {
 		return way{}
 	}
 	where := service.Namespace + "/" + name
-	return n.end(cluster.HopOf("", where, byPlace(p, where), &all[0]), p.failing)
+	return n.end(cluster.HopOf(answer.Hop{Pod: where, By: byPlace(p, where)}, &all[0]), p.failing)
 }
 
 // behind looks at a Service and the pods behind it.
 func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
-	name := service.Namespace + "/" + service.Name
+	by := byPlace(p, cluster.Key(service))
 	pods, err := allOf[v1.Pod](ctx, n.question, service.Namespace)
 	if err != nil {
 		return way{}
@@ -114,12 +113,17 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 		if err != nil || len(all) == 0 {
 			return way{}
 		}
-		w := n.end(cluster.HopOf(name, "", byPlace(p, name), &all[0]), p.failing)
+		w := n.end(cluster.HopOf(answer.Hop{Service: cluster.Key(service), By: by}, &all[0]), p.failing)
 		w.closed = true
 		return w
 	}
-	if hop := cmp.Or(cluster.NoSuchPort(service, p.port, byPlace(p, name)), cluster.NoSuchName(service, p.port, selected, byPlace(p, name))); hop != nil {
+	b := cluster.Behind{Service: service, Pods: selected, All: pods}
+	end := func(hop *answer.Hop) way {
+		hop.By = by
 		return n.end(hop, p.failing)
+	}
+	if hop := b.Mismatch(p.port); hop != nil {
+		return end(hop)
 	}
 	p.closed = cluster.Closed(service, selected)
 	var back way
@@ -133,15 +137,15 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 			back = w
 		}
 	}
-	answers, _ := n.pods(ctx, selected)
-	hop := cluster.Deaf(service, p.port, selected, pods, answers, byPlace(p, name))
+	b.Answers, _ = n.pods(ctx, selected)
+	hop := b.Deaf(p.port)
 	if hop == nil && p.unanswered {
-		hop = cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name), n.suspects.cleared())
+		hop = b.Dropped(p.dialing, n.suspects.cleared())
 	}
 	if hop == nil {
 		return back
 	}
-	return n.end(hop, p.failing)
+	return end(hop)
 }
 
 // byPlace words what led to a Service or pod.
@@ -215,6 +219,13 @@ func (n *visit) at(ctx context.Context, p place, service *v1.Service, pod *v1.Po
 	return w
 }
 
+// pointed is the way to a pod that something else than a connection leads to, as by says: words of the log, where they are it.
+func (n *visit) pointed(ctx context.Context, pod *v1.Pod, said, by string, k asker) way {
+	w := n.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: said, Said: said}, asker: k}, nil, pod)
+	w.ledBy(by)
+	return w
+}
+
 // looksWell finds what is wrong with a pod that looks well, for the hop to it, and where that leads on: to those that are to
 // have a copy of what it has, and to a Job that left something undone there.
 func (n *visit) looksWell(ctx context.Context, p place, service *v1.Service, pod *v1.Pod, a *answer.Answer, own *answer.Hop, met bool) {
@@ -268,17 +279,15 @@ func (n *visit) blames(ctx context.Context, p place, pod *v1.Pod, a *answer.Answ
 
 // hopTo is the hop to a pod that is asked, by a verdict of its own answer; i < 0: it looks well.
 func hopTo(p place, service *v1.Service, pod *v1.Pod, a *answer.Answer, i int) answer.Hop {
-	name := pod.Namespace + "/" + pod.Name
-	hop := answer.Hop{Pod: name, By: byPlace(p, name)}
-	hop.Say(cluster.LooksWellBut(a))
+	hop := answer.Hop{Pod: cluster.Key(pod), By: byPlace(p, cluster.Key(pod))}
 	if service != nil {
-		hop.Service = service.Namespace + "/" + service.Name
-		hop.By = byPlace(p, "Service "+hop.Service+", which leads to "+name)
+		hop.Service = cluster.Key(service)
+		hop.By = byPlace(p, "Service "+hop.Service+", which leads to "+hop.Pod)
 	}
 	if i >= 0 {
-		v := a.Verdicts[i]
-		hop.Cause, hop.Text, hop.Told, hop.Chain, hop.Fixes = v.Cause, v.Text, v.Told, v.Chain, v.Fixes
+		return hop.As(a.Verdicts[i])
 	}
+	hop.Say(cluster.LooksWellBut(a))
 	return hop
 }
 

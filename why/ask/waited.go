@@ -19,7 +19,6 @@ import (
 // job is the way to what keeps a Job from being done: one of its pods, and whom that waits for,
 // or what its controller says. That a container of it ended well keeps nobody waiting.
 func (n *visit) job(ctx context.Context, o *batchv1.Job, by string) way {
-	told := func(h *answer.Hop) { h.Job, h.By = o.Namespace+"/"+o.Name, by }
 	pods, err := allOf[v1.Pod](ctx, n.question, o.Namespace)
 	if err != nil {
 		return way{}
@@ -30,13 +29,12 @@ func (n *visit) job(ctx context.Context, o *batchv1.Job, by string) way {
 		}
 		if a, err := n.follower.about(ctx, p); err == nil {
 			if hop := cluster.RunsOn(o, p, &a, n.v); hop != nil {
-				told(hop)
+				hop.By = by
 				return n.end(hop, false)
 			}
 		}
-		w := n.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: by, Said: by}, asker: n.asker}, nil, p)
-		if w.cause != "" {
-			w.says(told)
+		if w := n.pointed(ctx, p, by, by, n.asker); w.cause != "" {
+			w.through.Job, w.root.Job = cluster.Key(o), cluster.Key(o)
 			w.moot, w.only = false, nil
 			return w
 		}
@@ -45,11 +43,7 @@ func (n *visit) job(ctx context.Context, o *batchv1.Job, by string) way {
 	if err != nil {
 		return way{}
 	}
-	hop := cluster.HopOf("", "", by, &a)
-	if hop != nil {
-		told(hop)
-	}
-	return n.end(hop, false)
+	return n.end(cluster.HopOf(answer.Hop{Job: cluster.Key(o), By: by}, &a), false)
 }
 
 // mostLed is how many pods of what stands for several are followed to whom they wait for.
@@ -90,7 +84,7 @@ func (q *question) turnedAway(ctx context.Context, b behind, a *answer.Answer) {
 	refused := prose.Brief(b.Refused, 160)
 	by := answer.Reach{Place: at, How: answer.ReachSaid, Text: refused, Said: refused}
 	n := &visit{follower: f, id: podID(asking), pod: asking, a: a, asked: map[string]bool{}, left: mostHops}
-	n.leads(n.to(ctx, place{Reach: by, host: host, port: port}), graph.Needs, graph.Strong, graph.Status)
+	n.leads(n.to(ctx, place{Reach: by, host: host, port: port}), graph.Needs, graph.Strong)
 	d := diagnose.Root(&f.graph, n.id)
 	if i := cluster.Root(a); i >= 0 && d.Leads() && a.Symptoms[i].Pod == "" {
 		hops := f.hops(d.Path)
@@ -114,11 +108,10 @@ func (n *visit) mentioned(ctx context.Context) {
 			continue
 		}
 		text := prose.Brief(said[at], 100)
-		w := n.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: text, Said: text}, asker: n.asker}, nil, p)
+		w := n.pointed(ctx, p, text, cluster.NamedInError(p, name, said[at]), n.asker)
 		if w.cause != "" && !w.first.IsZero() && (w.first.Before(since) || n.asker.well.IsZero() && cluster.MemberFails(said[at], name) || cluster.Holds(said[at], name)) {
-			w.says(func(h *answer.Hop) { h.By = cluster.NamedInError(p, name, said[at]) })
 			w.moot, w.only, w.guess = false, nil, "its error names "+name+", which was not well before"
-			n.leads(w, graph.FailedBy, graph.Possible, graph.Log)
+			n.leads(w, graph.FailedBy, graph.Possible)
 			found[name] = true
 		}
 	}

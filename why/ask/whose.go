@@ -93,7 +93,7 @@ func (f *follower) asks(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 		}
 	}
 	if asked != nil && !a.Verdicts[i].Tells(asked.Name) {
-		cluster.Asked(&a.Verdicts[i], asked.Namespace, asked.Name, f.well(ctx, asked.Namespace, asked.Name))
+		cluster.Asked(&a.Verdicts[i], "", asked.Namespace, asked.Name, f.well(ctx, asked.Namespace, asked.Name))
 	}
 }
 
@@ -107,7 +107,7 @@ func (f *follower) call(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 		}
 		told[r.Place] = true
 		if service, target := f.resolve(ctx, pod.Namespace, host); service != nil && !f.foreign(service, target) {
-			a.Verdicts[i].TellName(r.Place, "Service "+service.Namespace+"/"+service.Name)
+			a.Verdicts[i].TellName(r.Place, "Service "+cluster.Key(service))
 		}
 	}
 }

@@ -27,114 +27,129 @@ func Leads(service *v1.Service, pod *v1.Pod) bool {
 	return service.Namespace == pod.Namespace && len(service.Spec.Selector) > 0 && labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels))
 }
 
-// NoSuchPort is the hop to a Service that does not have the port that it is asked at.
-func NoSuchPort(service *v1.Service, port int32, by string) *answer.Hop {
-	if port == 0 || len(service.Spec.Ports) == 0 || service.Spec.ClusterIP == v1.ClusterIPNone {
-		return nil
-	}
-	var have []string
-	for _, p := range service.Spec.Ports {
-		if p.Port == port {
-			return nil
+// Behind are the pods behind a Service, all pods of its namespace, and what was answered about them.
+type Behind struct {
+	Service   *v1.Service
+	Pods, All []v1.Pod
+	Answers   []answer.Answer
+}
+
+// look is a pod behind a Service that somebody looked into, and its port to which one of the Service's leads.
+type look struct {
+	*answer.Answer
+	pod    *v1.Pod
+	target int32
+}
+
+// looked is the answer about a pod that somebody looked into; nil where nobody did.
+func (b Behind) looked(pod *v1.Pod) *answer.Answer {
+	return first(b.Answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID && a.Listening != nil })
+}
+
+// looks are the pods behind a port of the Service that were looked into.
+func (b Behind) looks(p v1.ServicePort) (all []look) {
+	for i := range b.Pods {
+		a := b.looked(&b.Pods[i])
+		if target, ok := targetOf(p, &b.Pods[i]); ok && a != nil {
+			all = append(all, look{a, &b.Pods[i], target})
 		}
-		have = append(have, fmt.Sprint(p.Port))
 	}
-	name := service.Namespace + "/" + service.Name
-	return &answer.Hop{
-		Service: name, By: by, Cause: answer.ServicePortMismatch,
-		Text:  fmt.Sprintf("Service %s has no port %d; it has %s.", name, port, strings.Join(have, ", ")),
-		Fixes: []answer.Fix{edit(service, fmt.Sprintf("ask it at port %s, or give it port %d", strings.Join(have, " or "), port))},
-	}
+	return all
+}
+
+// listen reports whether a pod behind the Service listens on a port.
+func (b Behind) listen(port int32) bool {
+	return slices.ContainsFunc(b.Answers, func(a answer.Answer) bool { return a.Listening != nil && slices.Contains(a.Listening.Ports, port) })
+}
+
+// listens reports whether the pod listens where the Service leads.
+func (l look) listens() bool { return slices.Contains(l.Listening.Ports, l.target) }
+
+// hopTo is the hop to a Service in which something is wrong.
+func hopTo(service *v1.Service, cause answer.Cause, text string, fixes ...answer.Fix) *answer.Hop {
+	return &answer.Hop{Service: Key(service), Cause: cause, Text: text, Fixes: fixes}
 }
 
 func edit(service *v1.Service, text string) answer.Fix {
 	return answer.Fix{Text: text, Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe}
 }
 
-// NoSuchName is the hop to a Service whose port leads to one by a name that none of its
-// pods gives a port.
-func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) *answer.Hop {
-	for _, p := range service.Spec.Ports {
-		if port != 0 && p.Port != port || p.TargetPort.Type != intstr.String {
-			continue
-		}
-		declared, served := portsOf(pods, p.TargetPort)
-		if served {
-			continue
-		}
-		name := service.Namespace + "/" + service.Name
-		hop := &answer.Hop{Service: name, By: by, Cause: answer.ServicePortMismatch, Fixes: []answer.Fix{edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", p.Port))}}
-		hop.Text = fmt.Sprintf("Port %d of Service %s leads to the port named %s, and none of its pods names one so", p.Port, name, p.TargetPort.StrVal)
-		hop.Text += prose.Whether(len(declared) > 0, "; they declare "+strings.Join(declared, ", "), "") + "."
-		return hop
-	}
-	return nil
-}
-
-// answerOf is the answer about a pod; nil where none of them is.
-func answerOf(pod *v1.Pod, answers []answer.Answer) *answer.Answer {
-	return first(answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID })
-}
-
-// listeningOf is what a pod listens on; nil where nobody looked.
-func listeningOf(pod *v1.Pod, answers []answer.Answer) *answer.Listening {
-	if a := answerOf(pod, answers); a != nil {
-		return a.Listening
-	}
-	return nil
+// Mismatch is the hop to a Service that does not have the port at which it is asked, or that leads on from there to a port
+// of a name which none of its pods has. 0: it is not known where it is asked.
+func (b Behind) Mismatch(port int32) *answer.Hop {
+	return cmp.Or(b.noSuchPort(port), b.eachPort(port, b.noSuchName))
 }
 
 // Deaf is the hop to a Service whose pods look well and do not listen on the port that it
-// leads to; none where one does, or nobody looked. candidates are all pods of its namespace.
-func Deaf(service *v1.Service, port int32, pods, candidates []v1.Pod, answers []answer.Answer, by string) *answer.Hop {
-	for _, p := range service.Spec.Ports {
+// leads to; none where one does, or nobody looked.
+func (b Behind) Deaf(port int32) *answer.Hop { return b.eachPort(port, b.deafAt) }
+
+// eachPort is the first hop of those to a port of the Service; 0: to any.
+func (b Behind) eachPort(port int32, to func(v1.ServicePort) *answer.Hop) *answer.Hop {
+	for _, p := range b.Service.Spec.Ports {
 		if port != 0 && p.Port != port {
 			continue
 		}
-		if hop := deafAt(service, p, pods, candidates, answers); hop != nil {
-			hop.By = by
+		if hop := to(p); hop != nil {
 			return hop
 		}
 	}
 	return nil
 }
 
-// deafAt is the same of one port; nil for none.
-func deafAt(service *v1.Service, p v1.ServicePort, pods, candidates []v1.Pod, answers []answer.Answer) *answer.Hop {
-	if p.Protocol != "" && p.Protocol != v1.ProtocolTCP {
-		return otherProtocol(service, p, pods, answers)
+// noSuchPort is the hop to a Service that does not have the port that it is asked at.
+func (b Behind) noSuchPort(port int32) *answer.Hop {
+	have := prose.Each(b.Service.Spec.Ports, func(p v1.ServicePort) string { return fmt.Sprint(p.Port) })
+	if port == 0 || len(have) == 0 || slices.Contains(have, fmt.Sprint(port)) || b.Service.Spec.ClusterIP == v1.ClusterIPNone {
+		return nil
 	}
-	name := service.Namespace + "/" + service.Name
-	for i := range pods {
-		l := listeningOf(&pods[i], answers)
-		target, ok := targetOf(p, &pods[i])
-		if l == nil || !ok {
-			continue
-		}
-		if hop := straightTo(service, p, &pods[i], l.Ports, target); hop != nil {
+	return hopTo(b.Service, answer.ServicePortMismatch, fmt.Sprintf("Service %s has no port %d; it has %s.", Key(b.Service), port, strings.Join(have, ", ")),
+		edit(b.Service, fmt.Sprintf("ask it at port %s, or give it port %d", strings.Join(have, " or "), port)))
+}
+
+// noSuchName is the hop to a Service whose port leads to one by a name that none of its
+// pods gives a port.
+func (b Behind) noSuchName(p v1.ServicePort) *answer.Hop {
+	declared, served := portsOf(b.Pods, p.TargetPort)
+	if p.TargetPort.Type != intstr.String || served {
+		return nil
+	}
+	text := fmt.Sprintf("Port %d of Service %s leads to the port named %s, and none of its pods names one so", p.Port, Key(b.Service), p.TargetPort.StrVal)
+	text += prose.Whether(len(declared) > 0, "; they declare "+strings.Join(declared, ", "), "") + "."
+	return hopTo(b.Service, answer.ServicePortMismatch, text, edit(b.Service, fmt.Sprintf("correct targetPort of the Service's port %d", p.Port)))
+}
+
+// deafAt is the hop to a port of the Service on whose target a pod does not listen.
+func (b Behind) deafAt(p v1.ServicePort) *answer.Hop {
+	if protocol(p.Protocol) != v1.ProtocolTCP {
+		return b.otherProtocol(p)
+	}
+	for _, l := range b.looks(p) {
+		if hop := b.straightTo(p, l); hop != nil {
 			return hop
 		}
-		if slices.Contains(l.Ports, target) {
+		if l.listens() {
 			continue
 		}
-		if hop := cmp.Or(strayed(service, p, &pods[i], pods, answers), misled(service, p, &pods[i], candidates, l.Ports)); hop != nil {
+		if hop := b.astray(p, l); hop != nil {
 			return hop
 		}
-		if !slices.Contains(l.Loopback, target) && mayComeUp(p, &pods[i], answerOf(&pods[i], answers)) {
+		if slices.Contains(l.Listening.Loopback, l.target) {
+			text := fmt.Sprintf("Pod %s listens on port %d of its loopback alone (127.0.0.1:%d), where nobody else reaches it.", Key(l.pod), l.target, l.target)
+			hop := hopTo(b.Service, answer.AppListensElse, text, kubectl.EditTemplate(l.pod.Namespace, l.pod, fmt.Sprintf("have it listen on all addresses (0.0.0.0 or ::) on port %d, and not on loopback alone", l.target)))
+			hop.Pod = Key(l.pod)
+			return hop
+		}
+		if l.mayComeUp(p) {
 			continue
 		}
-		pod := pods[i].Namespace + "/" + pods[i].Name
-		hop := &answer.Hop{Service: name, Pod: pod, Cause: answer.ServicePortMismatch}
-		hop.Text = fmt.Sprintf("Port %d of Service %s leads to port %d of pod %s, on which it does not listen", p.Port, name, target, pod)
-		switch {
-		case slices.Contains(l.Loopback, target):
-			hop.Cause = answer.AppListensElse
-			hop.Text = fmt.Sprintf("Pod %s listens on port %d of its loopback alone (127.0.0.1:%d), where nobody else reaches it", pod, target, target)
-		case len(l.Ports) > 0:
-			hop.Text += fmt.Sprintf("; it listens on %s", numbers(l.Ports))
+		text := fmt.Sprintf("Port %d of Service %s leads to port %d of pod %s, on which it does not listen", p.Port, Key(b.Service), l.target, Key(l.pod))
+		ports := l.Listening.Ports
+		hop := hopTo(b.Service, answer.ServicePortMismatch, text+prose.Whether(len(ports) > 0, "; it listens on "+numbers(ports), "")+".")
+		hop.Pod = Key(l.pod)
+		if len(ports) == 1 {
+			hop.Fixes = []answer.Fix{edit(b.Service, fmt.Sprintf("give port %d of Service %s targetPort %d, if that is what is to answer there, or have the pod listen on %d", p.Port, b.Service.Name, ports[0], l.target))}
 		}
-		hop.Text += "."
-		hop.Fixes = theirPort(service, p.Port, &pods[i], l, target)
 		return hop
 	}
 	return nil
@@ -142,80 +157,66 @@ func deafAt(service *v1.Service, p v1.ServicePort, pods, candidates []v1.Pod, an
 
 // otherProtocol is the hop to a Service that has a port for another protocol alone, where a pod of its
 // listens for TCP.
-func otherProtocol(service *v1.Service, p v1.ServicePort, pods []v1.Pod, answers []answer.Answer) *answer.Hop {
-	if slices.ContainsFunc(service.Spec.Ports, func(other v1.ServicePort) bool { return other.Port == p.Port && other.Protocol == v1.ProtocolTCP }) {
+func (b Behind) otherProtocol(p v1.ServicePort) *answer.Hop {
+	l := first(b.looks(p), look.listens)
+	if l == nil || slices.ContainsFunc(b.Service.Spec.Ports, func(o v1.ServicePort) bool { return o.Port == p.Port && o.Protocol == v1.ProtocolTCP }) {
 		return nil
 	}
-	name := service.Namespace + "/" + service.Name
-	for i := range pods {
-		l := listeningOf(&pods[i], answers)
-		if target, ok := targetOf(p, &pods[i]); ok && l != nil && slices.Contains(l.Ports, target) {
-			return &answer.Hop{
-				Service: name, Cause: answer.ServicePortMismatch,
-				Text:  fmt.Sprintf("Service %s has port %d for %s alone, and pod %s listens on %d for TCP: who asks it by TCP reaches nobody there.", name, p.Port, p.Protocol, pods[i].Name, target),
-				Fixes: []answer.Fix{edit(service, fmt.Sprintf("give port %d protocol TCP", p.Port))},
-			}
-		}
-	}
-	return nil
+	return hopTo(b.Service, answer.ServicePortMismatch,
+		fmt.Sprintf("Service %s has port %d for %s alone, and pod %s listens on %d for TCP: who asks it by TCP reaches nobody there.", Key(b.Service), p.Port, p.Protocol, l.pod.Name, l.target),
+		edit(b.Service, fmt.Sprintf("give port %d protocol TCP", p.Port)))
 }
 
 // straightTo is the hop to a headless Service that is asked at its own port, on which its pod does not
 // listen, while it does on the one to which a cluster IP would lead.
-func straightTo(service *v1.Service, p v1.ServicePort, pod *v1.Pod, listens []int32, target int32) *answer.Hop {
-	if service.Spec.ClusterIP != v1.ClusterIPNone || p.Port == target || !slices.Contains(listens, target) || slices.Contains(listens, p.Port) {
+func (b Behind) straightTo(p v1.ServicePort, l look) *answer.Hop {
+	if b.Service.Spec.ClusterIP != v1.ClusterIPNone || p.Port == l.target || !l.listens() || slices.Contains(l.Listening.Ports, p.Port) {
 		return nil
 	}
-	name := service.Namespace + "/" + service.Name
-	return &answer.Hop{
-		Service: name, Pod: pod.Namespace + "/" + pod.Name, Cause: answer.ServicePortMismatch,
-		Text: fmt.Sprintf("Service %s is headless (clusterIP: None): its name leads to its pods themselves, and nobody turns its port %d into their targetPort %d there. Pod %s listens on %d, and not on %d.",
-			name, p.Port, target, pod.Name, target, p.Port),
-		Fixes: []answer.Fix{{Text: fmt.Sprintf("ask it at port %d, or make the Service anew with a cluster IP, which turns %d into %d (clusterIP cannot be changed)", target, p.Port, target), Risk: answer.Restarts}},
-	}
+	hop := hopTo(b.Service, answer.ServicePortMismatch,
+		fmt.Sprintf("Service %s is headless (clusterIP: None): its name leads to its pods themselves, and nobody turns its port %d into their targetPort %d there. Pod %s listens on %d, and not on %d.",
+			Key(b.Service), p.Port, l.target, l.pod.Name, l.target, p.Port),
+		answer.Fix{Text: fmt.Sprintf("ask it at port %d, or make the Service anew with a cluster IP, which turns %d into %d (clusterIP cannot be changed)", l.target, p.Port, l.target), Risk: answer.Restarts})
+	hop.Pod = Key(l.pod)
+	return hop
+}
+
+// astray is the hop to a Service that leads to a pod which is not what it is made for.
+func (b Behind) astray(p v1.ServicePort, l look) *answer.Hop {
+	return cmp.Or(b.strayed(p, l), b.misled(p, l.pod, l.Listening.Ports))
 }
 
 // strayed is the hop to a Service whose selector fits a pod, too, that is not what it is made for: it does
 // not listen where another kind of pod behind it does.
-func strayed(service *v1.Service, p v1.ServicePort, pod *v1.Pod, pods []v1.Pod, answers []answer.Answer) *answer.Hop {
-	target, _ := targetOf(p, pod)
-	serves := slices.IndexFunc(pods, func(other v1.Pod) bool {
-		l := listeningOf(&other, answers)
-		on, ok := targetOf(p, &other)
-		return ok && l != nil && !sameKind(&other, pod) && slices.Contains(l.Ports, on)
-	})
-	if a := answerOf(pod, answers); serves < 0 || a == nil || youngest(pod, a.AsOf) < settles {
+func (b Behind) strayed(p v1.ServicePort, l look) *answer.Hop {
+	serves := first(b.looks(p), func(o look) bool { return o.listens() && !sameKind(o.pod, l.pod) })
+	if serves == nil || youngest(l.pod, l.AsOf) < settles {
 		return nil
 	}
-	name := service.Namespace + "/" + service.Name
-	return &answer.Hop{
-		Service: name, Cause: answer.SelectorMismatch,
-		Text: fmt.Sprintf("Service %s selects %s, which is so of pod %s, too, that does not listen on port %d as pod %s does: the requests that go there are refused.",
-			name, labels.Set(service.Spec.Selector), pod.Name, target, pods[serves].Name),
-		Fixes: []answer.Fix{edit(service, fmt.Sprintf("have its selector fit only pods like %s: add a label that pods like %s do not have", pods[serves].Name, pod.Name))},
-	}
+	return hopTo(b.Service, answer.SelectorMismatch,
+		fmt.Sprintf("Service %s selects %s, which is so of pod %s, too, that does not listen on port %d as pod %s does: the requests that go there are refused.",
+			Key(b.Service), labels.Set(b.Service.Spec.Selector), l.pod.Name, l.target, serves.pod.Name),
+		edit(b.Service, fmt.Sprintf("have its selector fit only pods like %s: add a label that pods like %s do not have", serves.pod.Name, l.pod.Name)))
 }
 
 // misled is the hop to a Service that selects a pod which does not listen on its target port, while one that is
 // called like the Service, and is well, declares that port and is not selected.
-func misled(service *v1.Service, p v1.ServicePort, pod *v1.Pod, candidates []v1.Pod, listens []int32) *answer.Hop {
+func (b Behind) misled(p v1.ServicePort, pod *v1.Pod, listens []int32) *answer.Hop {
 	called := func(c *v1.Pod) bool {
-		return CalledLike(c) == service.Name || slices.Contains(slices.Collect(maps.Values(c.Labels)), service.Name)
+		return CalledLike(c) == b.Service.Name || slices.Contains(slices.Collect(maps.Values(c.Labels)), b.Service.Name)
 	}
-	meant := first(candidates, func(c v1.Pod) bool {
-		_, declares := portsOf([]v1.Pod{c}, targetPort(p))
-		return declares && !Leads(service, &c) && LooksWell(&c) && called(&c)
-	})
-	if _, declares := portsOf([]v1.Pod{*pod}, targetPort(p)); meant == nil || declares || called(pod) {
+	declares := func(c v1.Pod) bool {
+		_, served := portsOf([]v1.Pod{c}, targetPort(p))
+		return served
+	}
+	meant := first(b.All, func(c v1.Pod) bool { return declares(c) && !Leads(b.Service, &c) && LooksWell(&c) && called(&c) })
+	if meant == nil || declares(*pod) || called(pod) {
 		return nil
 	}
-	name := service.Namespace + "/" + service.Name
-	return &answer.Hop{
-		Service: name, Cause: answer.SelectorMismatch,
-		Text: fmt.Sprintf("Service %s selects %s, which is pod %s: that does not listen on port %s, to which the Service leads (it listens on %s). Pod %s, which is called like the Service and has that port, is not selected: its labels are %s.",
-			name, labels.Set(service.Spec.Selector), pod.Name, targetWord(p), numbers(listens), meant.Name, labels.Set(meant.Labels)),
-		Fixes: []answer.Fix{edit(service, fmt.Sprintf("correct its selector so that it fits pod %s, and not %s", meant.Name, pod.Name))},
-	}
+	return hopTo(b.Service, answer.SelectorMismatch,
+		fmt.Sprintf("Service %s selects %s, which is pod %s: that does not listen on port %s, to which the Service leads (it listens on %s). Pod %s, which is called like the Service and has that port, is not selected: its labels are %s.",
+			Key(b.Service), labels.Set(b.Service.Spec.Selector), pod.Name, targetWord(p), numbers(listens), meant.Name, labels.Set(meant.Labels)),
+		edit(b.Service, fmt.Sprintf("correct its selector so that it fits pod %s, and not %s", meant.Name, pod.Name)))
 }
 
 // targetPort is where a Service's port leads to.
@@ -241,43 +242,32 @@ const tries = 10 * time.Second
 // Dropped is the hop to a Service that is asked for connections at some places in vain, while its
 // pods listen there and have room: their kernel would answer each that comes to them. None where
 // one of them may not, or nobody looked. admitted is set if NetworkPolicies admit the connections.
-func Dropped(service *v1.Service, dialing []string, pods []v1.Pod, answers []answer.Answer, by string, admitted bool) *answer.Hop {
-	name := service.Namespace + "/" + service.Name
-	for _, p := range service.Spec.Ports {
-		place := fmt.Sprintf("%s:%d", service.Spec.ClusterIP, p.Port)
-		if service.Spec.ClusterIP == "" || !slices.Contains(dialing, place) || p.Protocol != "" && p.Protocol != v1.ProtocolTCP {
+func (b Behind) Dropped(dialing []string, admitted bool) *answer.Hop {
+	for _, p := range b.Service.Spec.Ports {
+		place := fmt.Sprintf("%s:%d", b.Service.Spec.ClusterIP, p.Port)
+		if b.Service.Spec.ClusterIP == "" || !slices.Contains(dialing, place) || protocol(p.Protocol) != v1.ProtocolTCP {
 			continue
 		}
-		var takes string
-		for i := range pods {
-			target, ok := targetOf(p, &pods[i])
-			a := answerOf(&pods[i], answers)
-			if a == nil || !ok || !LooksWell(&pods[i]) || youngest(&pods[i], a.AsOf) < tries || !hasRoom(a, target) {
-				return nil
-			}
-			takes = fmt.Sprintf("pod %s/%s listens on %d and has room for connections", pods[i].Namespace, pods[i].Name, target)
-		}
-		if takes == "" {
+		looks := b.looks(p)
+		if len(looks) == 0 || len(looks) < len(b.Pods) || slices.ContainsFunc(looks, func(l look) bool { return !l.hasRoom() }) {
 			return nil
 		}
-		drops, policies := "as a network policy or a firewall does", []answer.Fix{kubectl.Inspect("see which network policies there are", kubectl.Command(service.Namespace, "get networkpolicies"))}
+		last := looks[len(looks)-1]
+		drops, policies := "as a network policy or a firewall does", []answer.Fix{kubectl.Inspect("see which network policies there are", kubectl.Command(b.Service.Namespace, "get networkpolicies"))}
 		if admitted {
 			drops, policies = "by a firewall or another kind of policy, since no NetworkPolicy blocks it", nil
 		}
-		return &answer.Hop{
-			Service: name, By: by, Cause: answer.NetworkBlocked,
-			Text: fmt.Sprintf("No connection to port %d of Service %s (%s) comes about, although %s: what is sent there is dropped on the way, %s.", p.Port, name, place, takes, drops),
-			Fixes: append(policies,
-				kubectl.Inspect("see which rules drop it, on the node and in the pods' network namespaces", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'")),
-		}
+		return hopTo(b.Service, answer.NetworkBlocked,
+			fmt.Sprintf("No connection to port %d of Service %s (%s) comes about, although pod %s listens on %d and has room for connections: what is sent there is dropped on the way, %s.", p.Port, Key(b.Service), place, Key(last.pod), last.target, drops),
+			append(policies, kubectl.Inspect("see which rules drop it, on the node and in the pods' network namespaces", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'"))...)
 	}
 	return nil
 }
 
-// hasRoom says whether a pod was seen just now to listen on a port with room for connections.
-func hasRoom(a *answer.Answer, port int32) bool {
-	l := a.Listening
-	return l != nil && a.AsOf.Sub(l.At) < tries && slices.Contains(l.Room, port)
+// hasRoom says whether a pod that looks well was seen just now to listen with room for connections, and did when those
+// were asked for.
+func (l look) hasRoom() bool {
+	return LooksWell(l.pod) && youngest(l.pod, l.AsOf) >= tries && l.AsOf.Sub(l.Listening.At) < tries && slices.Contains(l.Listening.Room, l.target)
 }
 
 // comesUp is how long a server may take until it listens, settles how long one that listens
@@ -287,10 +277,9 @@ const comesUp, settles = time.Minute, 15 * time.Second
 // mayComeUp says whether a pod that does not listen on a Service's target port may be about
 // to: it is young. Not so one that listens on the port that the Service itself has, or that
 // listens elsewhere and has nothing more to do.
-func mayComeUp(p v1.ServicePort, pod *v1.Pod, a *answer.Answer) bool {
-	young, l := youngest(pod, a.AsOf), a.Listening
-	idle := len(l.Ports) > 0 && young >= settles && l.Busy != nil && *l.Busy <= idleShare
-	return young < comesUp && !slices.Contains(l.Ports, p.Port) && !idle
+func (l look) mayComeUp(p v1.ServicePort) bool {
+	young := youngest(l.pod, l.AsOf)
+	return young < comesUp && !slices.Contains(l.Listening.Ports, p.Port) && !(young >= settles && Idle(l.Answer))
 }
 
 // LastStart is when the container of a pod was started that was started last; zero where none is

@@ -37,7 +37,7 @@ func TestDeaf(t *testing.T) {
 			s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: v1.ServiceSpec{Ports: []v1.ServicePort{{Port: 5432, TargetPort: intstr.FromInt32(5433)}}}}
 			a := answer.New(answer.Subject{UID: pod.UID}, dawn, answer.Coverage{})
 			a.Listening = &test.seen
-			if hop := Deaf(s, 5432, []v1.Pod{pod}, nil, []answer.Answer{a}, "it asks"); hop != nil != test.deaf {
+			if hop := (Behind{Service: s, Pods: []v1.Pod{pod}, Answers: []answer.Answer{a}}.Deaf(5432)); hop != nil != test.deaf {
 				t.Errorf("%+v", hop)
 			}
 		})
@@ -62,7 +62,7 @@ func TestStrayed(t *testing.T) {
 			worker.UID, worker.CreationTimestamp = "worker", metav1.NewTime(dawn.Add(-test.age))
 			a, b := answer.New(answer.Subject{UID: web.UID}, dawn, answer.Coverage{}), answer.New(answer.Subject{UID: worker.UID}, dawn, answer.Coverage{})
 			a.Listening, b.Listening = &answer.Listening{Ports: []int32{8000}}, &answer.Listening{Ports: test.ports}
-			hop := Deaf(s, 8000, []v1.Pod{web, worker}, nil, []answer.Answer{a, b}, "it asks")
+			hop := Behind{Service: s, Pods: []v1.Pod{web, worker}, Answers: []answer.Answer{a, b}}.Deaf(8000)
 			if hop != nil != test.stray || test.stray && hop.Cause != answer.SelectorMismatch {
 				t.Errorf("%+v", hop)
 			}
@@ -78,7 +78,7 @@ func TestNoSuchName(t *testing.T) {
 		{Port: 80, TargetPort: intstr.FromString("web")}, {Port: 8080, TargetPort: intstr.FromString("http")}, {Port: 81},
 	}}}
 	for port, wrong := range map[int32]bool{80: true, 8080: false, 81: false, 0: true} {
-		if hop := NoSuchName(s, port, []v1.Pod{pod}, "it asks"); hop != nil != wrong || wrong && hop.Cause != answer.ServicePortMismatch {
+		if hop := (Behind{Service: s, Pods: []v1.Pod{pod}}.Mismatch(port)); hop != nil != wrong || wrong && hop.Cause != answer.ServicePortMismatch {
 			t.Errorf("port %d: %+v", port, hop)
 		}
 	}
@@ -100,7 +100,7 @@ func TestStraightTo(t *testing.T) {
 		"asked at the other":    {8000, []int32{8000}, 0},
 	} {
 		a.Listening = &answer.Listening{Ports: test.listens}
-		hop := Deaf(s, test.asked, []v1.Pod{pod}, nil, []answer.Answer{a}, "it asks")
+		hop := Behind{Service: s, Pods: []v1.Pod{pod}, Answers: []answer.Answer{a}}.Deaf(test.asked)
 		if hop != nil != (test.hops > 0) || hop != nil && (hop.Cause != answer.ServicePortMismatch || !strings.Contains(hop.Text, "is headless")) {
 			t.Errorf("%s: %+v", name, hop)
 		}

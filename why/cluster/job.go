@@ -75,7 +75,7 @@ func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) *an
 	if len(done) == 0 || len(on) == 0 {
 		return nil
 	}
-	hop := &answer.Hop{Job: o.Namespace + "/" + o.Name, Pod: pod.Namespace + "/" + pod.Name, Cause: answer.DependencyDown}
+	hop := &answer.Hop{Job: Key(o), Pod: Key(pod), Cause: answer.DependencyDown}
 	if v.Cause == answer.InitWaiting {
 		hop.Cause = v.Cause
 	}

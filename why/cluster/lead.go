@@ -19,14 +19,13 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// HopOf is the hop to a Service or pod about which an answer was given; nil where nothing is wrong there.
-func HopOf(service, pod, by string, a *answer.Answer) *answer.Hop {
+// HopOf completes the hop to an object about which an answer was given; nil where nothing is wrong there.
+func HopOf(there answer.Hop, a *answer.Answer) *answer.Hop {
 	i := Root(a)
 	if i < 0 || a.Verdicts[i].Cause == answer.CauseUnknown {
 		return nil
 	}
-	v := a.Verdicts[i]
-	return &answer.Hop{Service: service, Pod: pod, By: by, Cause: v.Cause, Text: v.Text, Told: v.Told, Chain: v.Chain, Fixes: v.Fixes}
+	return new(there.As(a.Verdicts[i]))
 }
 
 // Leaves says of the hop to a pod that looks well, and fails who asks it, that it is being deleted,
@@ -44,7 +43,7 @@ func Leaves(own *answer.Hop, a *answer.Answer) {
 // Suffers is a pod that fails because of another one, to which the hop of its verdict leads.
 func Suffers(pod *v1.Pod, a *answer.Answer, i int, there answer.Hop) answer.Hop {
 	s, v := a.Symptoms[i], a.Verdicts[i]
-	own := answer.Hop{Pod: pod.Namespace + "/" + pod.Name, By: there.By, Cause: v.Cause, Text: prose.Upper(cmp.Or(s.Text, string(s.Kind))) + "."}
+	own := answer.Hop{Pod: Key(pod), By: there.By, Cause: v.Cause, Text: prose.Upper(cmp.Or(s.Text, string(s.Kind))) + "."}
 	if n := len(v.Contributing); n > 0 {
 		own.Cause = v.Contributing[n-1].Cause // its own, which led there
 	}
@@ -110,24 +109,19 @@ func Answers(v answer.Verdict, id fact.ID) bool {
 	return slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.Fact == id && l.Status != 0 })
 }
 
-// Behind adds to a verdict of one that hands on an answer whose that is by its configuration;
-// well is set where the pods there are ready, which one that says that nobody is there does not
-// see.
-func Behind(v *answer.Verdict, where, space, name string, well bool) {
-	is := prose.Whether(well, ", and its pods are ready", "")
-	v.SayBecause(fmt.Sprintf("Behind it is Service %s/%s (%s)%s.", space, name, where, is))
+// Asked adds to a verdict of one that answers with a failure whom it asks; well is set where the pods there are ready.
+// Where names that one's configuration, it hands on the answer, and one that says that nobody is there does not see them.
+func Asked(v *answer.Verdict, where, space, name string, well bool) {
+	text := fmt.Sprintf("It asks Service %s/%s%s.", space, name, prose.Whether(well, ", whose pods are ready", ""))
 	fix := kubectl.Why("see what is known of whom it asks", "svc", space, name)
-	if well && status(*v) == 503 {
-		fix.Text = "compare what its own health check asks there, and the addresses that it knows, with what is there"
+	if where != "" {
+		text = fmt.Sprintf("Behind it is Service %s/%s (%s)%s.", space, name, where, prose.Whether(well, ", and its pods are ready", ""))
+		if well && status(*v) == 503 {
+			fix.Text = "compare what its own health check asks there, and the addresses that it knows, with what is there"
+		}
 	}
+	v.SayBecause(text)
 	v.Fixes = append(slices.Clip(v.Fixes), fix)
-}
-
-// Asked adds to a verdict of one that answers with a failure whom it asks.
-func Asked(v *answer.Verdict, space, name string, well bool) {
-	is := prose.Whether(well, ", whose pods are ready", "")
-	v.SayBecause(fmt.Sprintf("It asks Service %s/%s%s.", space, name, is))
-	v.Fixes = append(slices.Clip(v.Fixes), kubectl.Why("see what is known of whom it asks", "svc", space, name))
 }
 
 // Blames is the member of the health check's answer, which a verdict quotes, that fails and is
@@ -234,16 +228,4 @@ func Asks(pod *v1.Pod, a *answer.Answer) []answer.Fix {
 		"ask it who waits there, and for whom (PostgreSQL: pg_stat_activity and pg_locks, and pg_stat_replication; MariaDB, MySQL: show full processlist; Redis: client list); end what holds it up, and not who waits",
 		kubectl.Command(pod.Namespace, "exec -it %s -c %s -- sh", pod.Name, listener(pod, a).Name),
 	)}
-}
-
-// theirPort is the change of a Service that leads to a port on which a pod does not listen, where
-// it listens on one other.
-func theirPort(service *v1.Service, port int32, pod *v1.Pod, l *answer.Listening, target int32) []answer.Fix {
-	switch {
-	case slices.Contains(l.Loopback, target):
-		return []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("have it listen on all addresses (0.0.0.0 or ::) on port %d, and not on loopback alone", target))}
-	case len(l.Ports) == 1:
-		return []answer.Fix{edit(service, fmt.Sprintf("give port %d of Service %s targetPort %d, if that is what is to answer there, or have the pod listen on %d", port, service.Name, l.Ports[0], target))}
-	}
-	return nil
 }

@@ -59,7 +59,7 @@ func untagged(image string) string {
 
 // IsCopy words that a pod is to have a copy of what those behind a Service have.
 func IsCopy(pod *v1.Pod, service *v1.Service) string {
-	name := pod.Namespace + "/" + pod.Name
+	name := Key(pod)
 	if of := kubectl.Workload(pod); of != "" && Leads(service, pod) {
 		return fmt.Sprintf("pod %s is of the same %s", name, of)
 	}

@@ -79,8 +79,7 @@ func NoNameBelow(pod *v1.Pod, service *v1.Service, by string) *answer.Hop {
 	if pod.Spec.Subdomain == service.Name {
 		return nil
 	}
-	name := service.Namespace + "/" + service.Name
-	hop := &answer.Hop{Service: name, By: by, Cause: answer.DependencyDown}
+	hop := &answer.Hop{Service: Key(service), By: by, Cause: answer.DependencyDown}
 	hop.Text = fmt.Sprintf("DNS has no name %s.%s: pod %s has names below the Service that its spec names alone (subdomain; serviceName of a StatefulSet), and that is ", pod.Name, service.Name, pod.Name)
 	if pod.Spec.Subdomain == "" {
 		hop.Text += "none."

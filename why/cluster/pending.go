@@ -185,6 +185,9 @@ func SubjectOf(kind string, o metav1.Object) answer.Subject {
 	return answer.Subject{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
 }
 
+// Key is how answers name an object of a namespace: NAMESPACE/NAME.
+func Key(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
+
 func describe(pod *v1.Pod) answer.Fix {
 	return kubectl.Inspect("see what Kubernetes shows", kubectl.Command(pod.Namespace, "describe pod %s", pod.Name))
 }

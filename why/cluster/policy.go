@@ -230,7 +230,7 @@ func NameServers(service *v1.Service) string {
 	if service == nil {
 		return "its DNS server"
 	}
-	return "DNS (Service " + service.Namespace + "/" + service.Name + ")"
+	return "DNS (Service " + Key(service) + ")"
 }
 
 // AsksNames says that a container, or the pod if it is empty, got no answer about a name.

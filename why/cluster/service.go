@@ -23,16 +23,17 @@ import (
 // the pods that it selects.
 func ServiceAnswer(service *v1.Service, candidates []v1.Pod, others []v1.Service, answers []answer.Answer, now time.Time) answer.Answer {
 	subject, selected := SubjectOf("Service", service), Selected(service, candidates)
+	b := Behind{Service: service, Pods: selected, All: candidates, Answers: answers}
 	switch {
 	case len(service.Spec.Selector) == 0:
 		return single(subject, now, answer.Healthy, "it has no selector", inferred(answer.None, "no-selector", "The Service has no selector: somebody else makes its endpoints."))
 	case len(selected) == 0:
 		return single(subject, now, answer.NotServing, "it has no endpoints", selectorFinding(service, candidates, others))
 	}
-	if f, ok := portFinding(service, selected, candidates, others, answers); ok {
+	if f, ok := b.portFinding(others); ok {
 		return single(subject, now, answer.NotServing, "its port leads nowhere", f)
 	}
-	f, all, ok := notListening(service, selected, candidates, answers)
+	f, all, ok := b.notListening()
 	if all {
 		return single(subject, now, answer.NotServing, "its port leads nowhere", f)
 	}
@@ -92,7 +93,7 @@ func selectorFinding(service *v1.Service, pods []v1.Pod, others []v1.Service) an
 		f.Text += " No other pod there looks like the one that is meant, by its labels, its name or its ports: it was never created, or has been deleted."
 		f.Fixes = []answer.Fix{
 			kubectl.Inspect("see which workloads there are", all),
-			{Text: fmt.Sprintf("if the one that is meant is there under other labels: set the selector of Service %s to those", service.Name), Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe},
+			edit(service, fmt.Sprintf("if the one that is meant is there under other labels: set the selector of Service %s to those", service.Name)),
 			{Text: fmt.Sprintf("if it is not there: create it from the manifest or chart that it belongs to; its pods need the labels %s", labels.Set(service.Spec.Selector)), Risk: answer.Safe},
 		}
 		return f
@@ -205,27 +206,25 @@ func otherMember(pods []v1.Pod, key, want string) string {
 // portFinding says which target port no selected pod serves: a name that none of
 // them has, or a number where they all declare others and none is known to listen on it:
 // to declare a port is of no effect.
-func portFinding(service *v1.Service, pods, candidates []v1.Pod, others []v1.Service, answers []answer.Answer) (answer.Verdict, bool) {
-	for _, port := range service.Spec.Ports {
+func (b Behind) portFinding(others []v1.Service) (answer.Verdict, bool) {
+	for _, port := range b.Service.Spec.Ports {
 		target := targetPort(port)
-		declared, served := portsOf(pods, target)
-		if f, ok := declaredOtherwise(service, port, pods, others, answers); ok {
+		declared, served := portsOf(b.Pods, target)
+		if f, ok := b.declaredOtherwise(port, others); ok {
 			return f, true
 		}
-		if served || target.Type == intstr.Int && (len(declared) == 0 || slices.ContainsFunc(answers, func(a answer.Answer) bool {
-			return a.Listening != nil && slices.Contains(a.Listening.Ports, target.IntVal)
-		})) {
+		if served || target.Type == intstr.Int && (len(declared) == 0 || b.listen(target.IntVal)) {
 			continue
 		}
 		text := fmt.Sprintf("Port %d of the Service goes to port %s of its pods, which none of them declares", port.Port, target.String())
 		text += prose.Whether(len(declared) > 0, "; they declare "+strings.Join(declared, ", "), "") + "."
-		f := inferred(answer.ServicePortMismatch, "target-port", text, edit(service, fmt.Sprintf("correct targetPort of the Service's port %d", port.Port)))
-		for i := range pods {
-			l := listeningOf(&pods[i], answers)
-			if l == nil {
+		f := inferred(answer.ServicePortMismatch, "target-port", text, edit(b.Service, fmt.Sprintf("correct targetPort of the Service's port %d", port.Port)))
+		for i := range b.Pods {
+			a := b.looked(&b.Pods[i])
+			if a == nil {
 				continue
 			}
-			if hop := misled(service, port, &pods[i], candidates, l.Ports); hop != nil {
+			if hop := b.misled(port, &b.Pods[i], a.Listening.Ports); hop != nil {
 				f.Cause, f.Text, f.Fixes = hop.Cause, hop.Text, hop.Fixes
 				break
 			}
@@ -237,20 +236,18 @@ func portFinding(service *v1.Service, pods, candidates []v1.Pod, others []v1.Ser
 
 // declaredOtherwise is about a port of a Service whose pods declare its target for another protocol only. A Service that
 // has the target for both may lead to a program that takes both.
-func declaredOtherwise(service *v1.Service, port v1.ServicePort, pods []v1.Pod, others []v1.Service, answers []answer.Answer) (answer.Verdict, bool) {
+func (b Behind) declaredOtherwise(port v1.ServicePort, others []v1.Service) (answer.Verdict, bool) {
 	target := targetPort(port)
 	both := func(o v1.Service) bool { // it may take both, whatever its pods declare
 		return slices.ContainsFunc(o.Spec.Ports, func(p v1.ServicePort) bool {
 			return protocol(p.Protocol) != protocol(port.Protocol) && targetPort(p) == target
 		})
 	}
-	if both(*service) || slices.ContainsFunc(others, both) || slices.ContainsFunc(answers, func(a answer.Answer) bool {
-		return a.Listening != nil && slices.Contains(a.Listening.Ports, target.IntVal)
-	}) {
+	if both(*b.Service) || slices.ContainsFunc(others, both) || b.listen(target.IntVal) {
 		return answer.Verdict{}, false
 	}
 	declared := v1.Protocol("")
-	for _, p := range pods {
+	for _, p := range b.Pods {
 		for _, c := range p.Spec.Containers {
 			for _, d := range c.Ports {
 				if d.ContainerPort != target.IntVal && (d.Name == "" || d.Name != target.StrVal) {
@@ -266,7 +263,7 @@ func declaredOtherwise(service *v1.Service, port v1.ServicePort, pods []v1.Pod, 
 	return inferred(answer.ServicePortMismatch, "target-port",
 		fmt.Sprintf("Port %d of the Service is %s and goes to port %s of its pods, which declare that one as %s: what listens there hears nothing of the other protocol.",
 			port.Port, protocol(port.Protocol), target.String(), declared),
-		edit(service, fmt.Sprintf("set the protocol of the Service's port to %s, if that is what its pods take", declared))), declared != ""
+		edit(b.Service, fmt.Sprintf("set the protocol of the Service's port to %s, if that is what its pods take", declared))), declared != ""
 }
 
 // protocol is one with its default.

@@ -20,7 +20,8 @@ func TestDeclaredOtherwise(t *testing.T) {
 		seen   []answer.Answer
 		want   bool
 	}{"alone": {want: true}, "a second Service for the other protocol": {others: []v1.Service{twin}}, "seen to listen": {seen: seen}} {
-		if _, got := declaredOtherwise(service, service.Spec.Ports[0], pods, c.others, c.seen); got != c.want {
+		b := Behind{Service: service, Pods: pods, Answers: c.seen}
+		if _, got := b.declaredOtherwise(service.Spec.Ports[0], c.others); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

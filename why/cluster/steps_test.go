@@ -76,7 +76,7 @@ func TestDeafFixes(t *testing.T) {
 	} {
 		a := answer.Answer{Subject: answer.Subject{UID: "u"}, AsOf: pod.CreationTimestamp.Add(2 * comesUp), Listening: &tt.l}
 		pod.Status.ContainerStatuses = []v1.ContainerStatus{{State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: pod.CreationTimestamp}}}}
-		hop := Deaf(service, 80, []v1.Pod{pod}, nil, []answer.Answer{a}, "web asks it")
+		hop := Behind{Service: service, Pods: []v1.Pod{pod}, Answers: []answer.Answer{a}}.Deaf(80)
 		got := ""
 		if hop != nil && len(hop.Fixes) > 0 {
 			got = hop.Fixes[0].Text

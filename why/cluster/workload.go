@@ -245,7 +245,7 @@ func TemplateOf(o metav1.Object) (template *v1.PodTemplateSpec, ready int) {
 // ClosedService is the hop to a Service that has no Ready pod because of what it is noted with.
 func ClosedService(o *v1.Service) answer.Hop {
 	return answer.Hop{
-		Service: o.Namespace + "/" + o.Name, By: "it selects no other pod that is Ready", Cause: answer.DependencyDown,
+		Service: Key(o), By: "it selects no other pod that is Ready", Cause: answer.DependencyDown,
 		Text: "The Service has no endpoints.",
 	}
 }

@@ -36,21 +36,9 @@ const (
 	ReplicaOf Rel = "replica-of" // the other was to have a copy of what it has
 )
 
-// Source is what shows something.
-type Source string
-
-// The sources.
-const (
-	Log    Source = "log"
-	Socket Source = "socket"
-	Spec   Source = "spec" // of the object itself, or of what configures it
-	Status Source = "status"
-)
-
 // Claim is why something is believed.
 type Claim struct {
 	Support Support
-	Source  Source
 	// Only are the causes of a root that it explains anything by; empty: all.
 	Only []string
 	// Guess is set where nothing but likelihood shows it, and says of what that is made up.
