@@ -191,7 +191,6 @@ func answersOf(s object.Status) ([]answer.Answer, error) {
 		if err := json.Unmarshal(s.Answers, &list); err != nil {
 			return nil, fmt.Errorf("the front's answer is not understood: %w", err)
 		}
-		typed(list.Items)
 	}
 	if s.Message != "" {
 		return list.Items, errors.New(s.Message)

@@ -24,7 +24,7 @@ type herald struct {
 }
 
 func (h *herald) Get(_ context.Context, _, _ string, about serve.Question) ([]byte, error) {
-	return json.Marshal(h.town.answers[about.Name])
+	return json.Marshal(typed(h.town.answers[about.Name]))
 }
 
 func (h *herald) Departed(context.Context, serve.Question) ([]answer.Answer, error) { return nil, nil }

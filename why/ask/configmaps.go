@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -25,46 +26,29 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 		for j := range a.Verdicts {
 			v := &a.Verdicts[j]
 			space, name := blamed(a, j)
-			much := cluster.MayAllowMuch(*v)
-			if name == "" || left == 0 || !much && !cluster.MayNameLine(*v) && !cluster.MissesVariable(*v) && !cluster.MayHaveTopic(*v) && v.Cause != answer.ProbeCommandFailed {
+			about, is := cluster.MatterOf(*v)
+			if name == "" || left == 0 || !is {
 				continue
 			}
 			left--
-			pod, err := oneOf[v1.Pod](ctx, q, space, name)
-			if err != nil {
-				continue
+			if pod, err := oneOf[v1.Pod](ctx, q, space, name); err == nil {
+				about.In(v, pod, q.configMaps(ctx, pod))
 			}
-			given := q.configMaps(ctx, pod)
-			if much {
-				cluster.ShowSize(v, pod, given)
-				continue
-			}
-			if cluster.MayNameLine(*v) {
-				cluster.ShowLine(v, pod, given)
-				cluster.ShowEmpty(v, pod, given)
-				cluster.ShowUnread(v, pod, given)
-			}
-			if cluster.MissesVariable(*v) {
-				cluster.SetVariable(v, pod, given)
-			}
-			cluster.ShowTopic(v, pod, given)
-			cluster.ShowScript(v, pod, given)
 		}
 	}
 }
 
-// blamed is the pod that a verdict speaks of.
-func blamed(a *answer.Answer, j int) (space, name string) {
-	v := a.Verdicts[j]
+// blamed is the pod that a verdict speaks of; name is empty where that is none.
+func blamed(a *answer.Answer, i int) (space, name string) {
+	v := a.Verdicts[i]
+	pod := cmp.Or(v.Pod, a.Symptoms[i].Pod)
 	switch {
-	case v.Pod != "":
-		space, name, _ = strings.Cut(v.Pod, "/")
-	case len(v.Hops) > 0: // what is no pod
-	case a.Subject.Kind == "Pod":
+	case pod == "" && a.Subject.Kind == "Pod":
 		return a.Subject.Namespace, a.Subject.Name
-	case j < len(a.Symptoms) && a.Symptoms[j].Pod != "":
-		space, name, _ = strings.Cut(a.Symptoms[j].Pod, "/")
+	case !strings.Contains(pod, "/"): // of the namespace of what was asked about
+		return a.Subject.Namespace, pod
 	}
+	space, name, _ = strings.Cut(pod, "/")
 	return space, name
 }
 

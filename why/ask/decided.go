@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -15,7 +14,7 @@ import (
 func (q *question) decide(ctx context.Context, all []answer.Answer) {
 	for a := range pointers(all) {
 		for i := range a.Verdicts {
-			space, name := blamedPod(a, i)
+			space, name := blamed(a, i)
 			if name == "" || !why.OnlyInspects(a.Verdicts[i]) {
 				continue
 			}
@@ -24,18 +23,4 @@ func (q *question) decide(ctx context.Context, all []answer.Answer) {
 			}
 		}
 	}
-}
-
-// blamedPod returns the namespace and name of the pod that a verdict blames; name is "" if it blames none.
-func blamedPod(a *answer.Answer, i int) (space, name string) {
-	v := a.Verdicts[i]
-	switch {
-	case v.Pod != "":
-		space, name, _ = strings.Cut(v.Pod, "/")
-	case a.Symptoms[i].Pod != "":
-		space, name = a.Subject.Namespace, a.Symptoms[i].Pod
-	case a.Subject.Kind == "Pod":
-		space, name = a.Subject.Namespace, a.Subject.Name
-	}
-	return space, name
 }

@@ -163,7 +163,6 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	typed(all)
 	waiting, err := q.podsOn(ctx, q.space, "")
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods without a node: %w", err)

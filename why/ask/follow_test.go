@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/cluster"
 )
 
@@ -944,7 +945,7 @@ func TestNoServiceOfTheName(t *testing.T) {
 		"Connection refused":                 "",
 	} {
 		w := &town{t: t, answers: map[string]answer.Answer{}}
-		v := answer.Verdict{Cause: answer.DependencyDown, Container: "web", Text: "Container web fails because it cannot reach redis-master:6379, which it needs.", Fixes: []answer.Fix{{Text: "see why", Command: "kubectl why -n shop svc/redis-master"}, {Text: "read"}}}
+		v := answer.Verdict{Cause: answer.DependencyDown, Container: "web", Text: "Container web fails because it cannot reach redis-master:6379, which it needs.", Fixes: []answer.Fix{kubectl.Why("see why", "svc", "shop", "redis-master"), {Text: "read"}}}
 		w.pod("web1", 80, answer.NotReady, v, answer.Reach{Container: "web", Place: "redis-master:6379", How: answer.ReachSaid, Text: text})
 		w.pod("redis2", 6379, answer.Healthy, answer.Verdict{Cause: answer.None})
 		w.pods.Items[0].Spec.Containers = []v1.Container{{Name: "web", Env: []v1.EnvVar{{Name: "BROKER", Value: "redis://redis-master:6379/0"}}}}

@@ -70,8 +70,7 @@ func (q *question) hear(ctx context.Context, pod *v1.Pod, a *answer.Answer, most
 // noted adds a note to the verdict for each Service without ready endpoints that the pod's configuration names.
 // Nothing shows that the pod connects to it.
 func (q *question) noted(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
-	f := &follower{question: q}
-	places := f.configured(ctx, pod)
+	places := q.configured(ctx, pod)
 	if len(places) == 0 {
 		return
 	}

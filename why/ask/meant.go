@@ -59,7 +59,7 @@ func (q *question) meant(ctx context.Context, all []answer.Answer) {
 			if n := v.Step(answer.StepGrowClaim); n >= 0 {
 				q.grow(ctx, &v.Fixes[n])
 			}
-			if v.Cause != answer.ConfigMissing && v.Cause != answer.ImageUnauthorized || name == "" || left == 0 {
+			if v.Cause != answer.ConfigMissing && v.Cause != answer.ImageUnauthorized || name == "" || v.Pod == "" && len(v.Hops) > 0 || left == 0 {
 				continue
 			}
 			left--

@@ -50,20 +50,7 @@ func fetch[T any](ctx context.Context, q *question, node string, about serve.Que
 	if err := json.Unmarshal(raw, &into); err != nil {
 		return into, fmt.Errorf("what it says is not understood: %w", err)
 	}
-	switch told := any(&into).(type) {
-	case *answer.Answer:
-		cluster.Typed(told)
-	case *serve.List:
-		typed(told.Items)
-	}
 	return into, nil
-}
-
-// typed gives answers of agents or fronts from before their typed fields.
-func typed(all []answer.Answer) {
-	for i := range all {
-		cluster.Typed(&all[i])
-	}
 }
 
 // get gives what a node serves below a path, which is asked once.

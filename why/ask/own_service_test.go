@@ -9,6 +9,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 )
 
 // A probe whose command asks by the Service of its own pod waits for what it keeps from coming.
@@ -63,7 +64,7 @@ func TestOwnService(t *testing.T) {
 			v := answer.Verdict{
 				Cause: answer.DependencyDown, Container: "web", Rule: "asks-another", Text: "The startup probe of container web asks web1, and not container web itself.",
 				Chain: []answer.Link{{Fact: 1, Kind: (fact.Probed{}).Kind(), Evidence: map[string]any{"probe": "Startup", "verdict": "Failure", "handler": "exec", "target": "/check.sh"}}},
-				Fixes: []answer.Fix{{Text: "see why it does not answer", Command: "kubectl why -n shop svc/web1"}},
+				Fixes: []answer.Fix{kubectl.Why("see why it does not answer", "svc", "shop", "web1")},
 			}
 			r := answer.Reach{Container: "web", Place: "web1:80", How: answer.ReachSaid, Text: "connection refused", Fact: 1}
 			w.pod("web1", 80, answer.NotReady, v, r)

@@ -281,16 +281,16 @@ func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 const mostNames = 3
 
 // resolve finds what a host stands for in the cluster: a Service or a pod, or neither.
-func (f *follower) resolve(ctx context.Context, space, host string) (*v1.Service, *v1.Pod) {
+func (q *question) resolve(ctx context.Context, space, host string) (*v1.Service, *v1.Pod) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.IsLoopback() {
 			return nil, nil
 		}
-		return f.address(ctx, space, ip.Unmap().String())
+		return q.address(ctx, space, ip.Unmap().String())
 	}
 	var service *v1.Service
 	for range mostNames {
-		next, pod := f.known(ctx, space, host)
+		next, pod := q.known(ctx, space, host)
 		if next == nil {
 			return service, pod
 		}
@@ -305,14 +305,14 @@ func (f *follower) resolve(ctx context.Context, space, host string) (*v1.Service
 // known finds what a name stands for, as the cluster's DNS has them: service[.namespace[.svc…]],
 // or a pod's of a headless Service, pod.service[.namespace[.svc…]]; the Service where there is
 // no such pod.
-func (f *follower) known(ctx context.Context, space, host string) (*v1.Service, *v1.Pod) {
+func (q *question) known(ctx context.Context, space, host string) (*v1.Service, *v1.Pod) {
 	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
 	if n := len(parts); n <= 2 || parts[2] == "svc" {
 		in := space
 		if n > 1 {
 			in = parts[1]
 		}
-		if service, err := oneOf[v1.Service](ctx, f.question, in, parts[0]); err == nil {
+		if service, err := oneOf[v1.Service](ctx, q, in, parts[0]); err == nil {
 			return service, nil
 		}
 	}
@@ -323,19 +323,19 @@ func (f *follower) known(ctx context.Context, space, host string) (*v1.Service, 
 	default:
 		return nil, nil
 	}
-	if pod, err := oneOf[v1.Pod](ctx, f.question, space, parts[0]); err == nil && pod.Spec.Subdomain == parts[1] {
+	if pod, err := oneOf[v1.Pod](ctx, q, space, parts[0]); err == nil && pod.Spec.Subdomain == parts[1] {
 		return nil, pod
 	}
-	service, err := oneOf[v1.Service](ctx, f.question, space, parts[1])
+	service, err := oneOf[v1.Service](ctx, q, space, parts[1])
 	if err != nil || service.Spec.ClusterIP != v1.ClusterIPNone {
 		return nil, nil
 	}
 	return service, nil
 }
 
-func (f *follower) address(ctx context.Context, space, ip string) (*v1.Service, *v1.Pod) {
+func (q *question) address(ctx context.Context, space, ip string) (*v1.Service, *v1.Pod) {
 	for _, in := range []string{space, metav1.NamespaceAll} {
-		services, err := allOf[v1.Service](ctx, f.question, in)
+		services, err := allOf[v1.Service](ctx, q, in)
 		if err != nil {
 			continue // it may be that only the own namespace may be read
 		}
@@ -344,7 +344,7 @@ func (f *follower) address(ctx context.Context, space, ip string) (*v1.Service, 
 				return &services[i], nil
 			}
 		}
-		if pods := f.withAddress(ctx, in, ip); len(pods) > 0 {
+		if pods := q.withAddress(ctx, in, ip); len(pods) > 0 {
 			return nil, &pods[0]
 		}
 	}
@@ -353,10 +353,10 @@ func (f *follower) address(ctx context.Context, space, ip string) (*v1.Service, 
 
 // configured are the Services of its namespace that a pod's specification or its
 // ConfigMaps name.
-func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
-	texts := f.settings(ctx, pod)
+func (q *question) configured(ctx context.Context, pod *v1.Pod) []place {
+	texts := q.settings(ctx, pod)
 	var all []place
-	for s := range pointers(readable[v1.Service](ctx, f.question, pod.Namespace)) {
+	for s := range pointers(readable[v1.Service](ctx, q, pod.Namespace)) {
 		if cluster.Leads(s, pod) {
 			continue
 		}
@@ -369,9 +369,9 @@ func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
 }
 
 // settings are the texts that configure a pod.
-func (f *follower) settings(ctx context.Context, pod *v1.Pod) []cluster.Setting {
+func (q *question) settings(ctx context.Context, pod *v1.Pod) []cluster.Setting {
 	texts := cluster.Settings(pod)
-	for _, c := range f.configMaps(ctx, pod) {
+	for _, c := range q.configMaps(ctx, pod) {
 		for _, key := range slices.Sorted(maps.Keys(c.Data)) {
 			texts = append(texts, cluster.Setting{Where: fmt.Sprintf("ConfigMap %s, key %s", c.Name, key), Text: c.Data[key]})
 		}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
 )
@@ -64,7 +65,6 @@ func (w *town) pod(name string, port int32, symptom answer.SymptomKind, v answer
 	})
 	now := time.Now().UTC()
 	a := answer.New(answer.Subject{Kind: "Pod", Namespace: "shop", Name: name, UID: types.UID(name)}, now, answer.Coverage{Complete: true})
-	a.Revision = 0 // it is told by an agent from before, in text alone
 	v.Certainty, v.Parts.What = answer.Inferred, v.Text
 	a.Put(answer.Symptom{ID: "s1", Kind: symptom, Last: now}, v)
 	a.Reaches, a.Listening = reaches, &answer.Listening{At: now, Ports: []int32{port}}
@@ -137,7 +137,7 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 			http.Error(out, (&serve.NotKnownError{Namespace: "shop", Name: name}).Error(), http.StatusNotFound)
 			return
 		}
-		body = a
+		body = typed(a)
 	case name == "pods":
 		list := w.pods
 		if only, err := labels.Parse(r.URL.Query().Get("labelSelector")); err == nil {
@@ -195,6 +195,38 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	if err := json.NewEncoder(out).Encode(body); err != nil {
 		w.t.Error(err)
 	}
+}
+
+// typed has an answer say beside its text, as agents do, what that quotes, and what its links rest on.
+func typed(a answer.Answer) answer.Answer {
+	a.Verdicts, a.Reaches = slices.Clone(a.Verdicts), slices.Clone(a.Reaches)
+	for i := range a.Verdicts {
+		v := &a.Verdicts[i]
+		v.Quotes = append(slices.Clip(v.Quotes), answer.Quote{Role: answer.RoleWords, Text: v.Text})
+		for _, before := range []string{"log says: ", "last message: "} {
+			if _, said, ok := strings.Cut(v.Text, before); ok {
+				v.Quotes = append(v.Quotes, answer.Quote{Role: answer.RoleLog, Text: said})
+			}
+		}
+		if strings.Contains(v.Text, "the readiness probe of container") {
+			v.Probe = fact.Readiness
+		}
+		v.Chain = slices.Clone(v.Chain)
+		for j := range v.Chain {
+			l := &v.Chain[j]
+			l.Status, _ = l.Evidence["status"].(int)
+			l.SignedBy, _ = l.Evidence["signedBy"].(string)
+			if verdict, ok := l.Evidence["verdict"].(string); ok {
+				l.Outcome = fact.Verdict(verdict)
+			}
+		}
+	}
+	for i := range a.Reaches {
+		if r := &a.Reaches[i]; r.How == answer.ReachSaid && !strings.HasPrefix(r.Text, "its command asks ") && !strings.HasPrefix(r.Text, "the command of its probe asks ") {
+			r.Said = r.Text
+		}
+	}
+	return a
 }
 
 // ask asks about a pod of the town.

@@ -39,7 +39,7 @@ func (n *visit) job(ctx context.Context, o *batchv1.Job, by string) way {
 			return w
 		}
 	}
-	a, err := n.in(o.Namespace).standsFor(ctx, behindOf(o))
+	a, err := n.in(o.Namespace).standsFor(ctx, cluster.WorkloadOf(o))
 	if err != nil {
 		return way{}
 	}
@@ -71,7 +71,7 @@ func (q *question) led(ctx context.Context, pods []v1.Pod, answers []answer.Answ
 
 // turnedAway goes to whom the API server asked in vain before it would make a pod: a webhook
 // behind a Service.
-func (q *question) turnedAway(ctx context.Context, b behind, a *answer.Answer) {
+func (q *question) turnedAway(ctx context.Context, b cluster.Workload, a *answer.Answer) {
 	at := words.Place(b.Refused)
 	if !q.top || at == "" || b.Template == nil {
 		return

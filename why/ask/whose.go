@@ -231,8 +231,8 @@ func (f *follower) domain(ctx context.Context, pod *v1.Pod) *v1.Service {
 }
 
 // foreign says whether what is asked is of a namespace that the asker may not see.
-func (f *follower) foreign(service *v1.Service, pod *v1.Pod) bool {
-	return f.options.Within && (service != nil && service.Namespace != f.options.Namespace || pod != nil && pod.Namespace != f.options.Namespace)
+func (q *question) foreign(service *v1.Service, pod *v1.Pod) bool {
+	return q.options.Within && (service != nil && service.Namespace != q.options.Namespace || pod != nil && pod.Namespace != q.options.Namespace)
 }
 
 // ownService tells of a probe whose command asks its own pod by the Service of that, which leads there only when

@@ -19,14 +19,6 @@ import (
 	"whylet.dev/whylet/why/cluster"
 )
 
-// behind is what a workload stands for: its pods, and what its controller says.
-type behind struct {
-	cluster.Workload
-	job *batchv1.Job // nil where it is none
-	// revision is that of the pods which a StatefulSet makes now; empty elsewhere.
-	revision string
-}
-
 // workload asks about the pods of what is not a pod itself.
 func (q *question) workload(ctx context.Context, t Target) ([]answer.Answer, error) {
 	switch t.Kind {
@@ -46,7 +38,7 @@ func (q *question) workload(ctx context.Context, t Target) ([]answer.Answer, err
 }
 
 // standsFor asks about the pods of a workload.
-func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, error) {
+func (q *question) standsFor(ctx context.Context, b cluster.Workload) (answer.Answer, error) {
 	selector, err := metav1.LabelSelectorAsSelector(b.Selector)
 	if err != nil {
 		return answer.Answer{}, fmt.Errorf("the selector of %s %s is not valid: %w", b.Subject.Kind, b.Subject.Name, err)
@@ -65,20 +57,18 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 	if b.Refused == "" {
 		b.Refused, b.Since = q.lastEvent(ctx, b.Subject.UID, "FailedCreate") // where its status does not tell
 	}
-	if b.job != nil {
+	if b.Job != nil {
 		answers = append(answers, q.gone(ctx, b.Subject)...)
-		return cluster.JobAnswer(b.job, b.Workload, answers, q.now()), err
+		return cluster.JobAnswer(b, answers, q.now()), err
 	}
-	a := cluster.WorkloadAnswer(b.Workload, answers, q.now())
-	if b.revision != "" {
-		cluster.LeftBehind(&a, list, b.revision, &b.Template.Spec)
-	}
+	a := cluster.WorkloadAnswer(b, answers, q.now())
+	cluster.LeftBehind(&a, list, b)
 	q.turnedAway(ctx, b, &a)
 	return a, err
 }
 
 // behind reads a workload.
-func (q *question) behind(ctx context.Context, t Target) (behind, error) {
+func (q *question) behind(ctx context.Context, t Target) (cluster.Workload, error) {
 	switch t.Kind {
 	case "deployment":
 		return read[appsv1.Deployment](ctx, q, t)
@@ -98,25 +88,9 @@ func (q *question) behind(ctx context.Context, t Target) (behind, error) {
 	return read[batchv1.Job](ctx, q, t)
 }
 
-func read[T any](ctx context.Context, q *question, t Target) (behind, error) {
+func read[T any](ctx context.Context, q *question, t Target) (cluster.Workload, error) {
 	o, err := oneOf[T](ctx, q, q.space, t.Name)
-	return behindOf(any(o).(metav1.Object)), err
-}
-
-// behindOf is what an object stands for.
-func behindOf(o metav1.Object) behind {
-	b := behind{Workload: cluster.WorkloadOf(o)}
-	switch o := o.(type) {
-	case *appsv1.StatefulSet:
-		rolling := o.Spec.UpdateStrategy.RollingUpdate
-		staged := rolling != nil && rolling.Partition != nil && *rolling.Partition > 0 // pods below it are to stay as they are
-		if o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && !staged {     // Parallel replaces pods that are not Ready
-			b.revision = o.Status.UpdateRevision
-		}
-	case *batchv1.Job:
-		b.job = o
-	}
-	return b
+	return cluster.WorkloadOf(any(o).(metav1.Object)), err
 }
 
 // cronJob asks about the newest of the jobs that a CronJob made.
@@ -134,7 +108,7 @@ func (q *question) cronJob(ctx context.Context, name string) ([]answer.Answer, e
 	var last *answer.Answer
 	if len(own) > 0 {
 		newest = new(slices.MaxFunc(own, func(a, b batchv1.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) }))
-		of, failed := q.standsFor(ctx, behindOf(newest))
+		of, failed := q.standsFor(ctx, cluster.WorkloadOf(newest))
 		last, err = &of, failed
 	}
 	a := cluster.CronJobAnswer(o, last, q.now())
@@ -238,9 +212,9 @@ func (q *question) behindService(ctx context.Context, service *v1.Service) ([]an
 }
 
 // eachOf is what each workload of a kind in the namespace stands for.
-func eachOf[T any](ctx context.Context, q *question) (all []behind) {
+func eachOf[T any](ctx context.Context, q *question) (all []cluster.Workload) {
 	for o := range pointers(readable[T](ctx, q, q.space)) {
-		all = append(all, behindOf(any(o).(metav1.Object)))
+		all = append(all, cluster.WorkloadOf(any(o).(metav1.Object)))
 	}
 	return all
 }

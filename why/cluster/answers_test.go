@@ -2,8 +2,11 @@ package cluster
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/answer"
 )
@@ -39,4 +42,27 @@ func check(t *testing.T, a answer.Answer) {
 			t.Errorf("%+v", v)
 		}
 	}
+}
+
+// quoteText has a verdict quote its own text, and what a log says in it, as who makes verdicts marks that.
+func quoteText(v *answer.Verdict) {
+	quotes := func(text string) (all []answer.Quote) {
+		all = append(all, answer.Quote{Role: answer.RoleWords, Text: text})
+		for _, before := range []string{"log says: ", "last message: "} {
+			if _, said, ok := strings.Cut(text, before); ok {
+				all = append(all, answer.Quote{Role: answer.RoleLog, Text: said})
+			}
+		}
+		return all
+	}
+	v.Quotes = quotes(v.Text)
+	for i := range v.Hops {
+		v.Hops[i].Quotes = quotes(v.Hops[i].Text)
+	}
+}
+
+// shownIn is a verdict that gets what it is about in the configuration of a pod.
+func shownIn(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) shown {
+	m, _ := MatterOf(*v)
+	return m.shownIn(v, pod, all)
 }

@@ -34,6 +34,9 @@ type Workload struct {
 	// tells it, and Since when; empty where there is none.
 	Refused string
 	Since   time.Time
+	// Job is set for one. Revision is that of the pods which a StatefulSet makes now, where others are in its way.
+	Job      *batchv1.Job
+	Revision string
 }
 
 // WorkloadAnswer answers about a workload from the answers about its pods, and

@@ -29,8 +29,8 @@ func TestShowEmpty(t *testing.T) {
 			Containers: []v1.Container{{Name: "api", Env: c.env, VolumeMounts: []v1.VolumeMount{{Name: "conf", MountPath: "/opt"}}}},
 		}}
 		v := answer.Verdict{Cause: answer.AppExitError, Container: "api", Text: `It ended; its last message: ` + c.says, Fixes: []answer.Fix{{Text: "look"}}}
-		typeVerdict(&v)
-		ShowEmpty(&v, pod, []v1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "conf"}, Data: map[string]string{"start.sh": c.script}}})
+		quoteText(&v)
+		shownIn(&v, pod, []v1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "conf"}, Data: map[string]string{"start.sh": c.script}}}).showEmpty()
 		if !strings.HasPrefix(v.Fixes[0].Text, c.want) {
 			t.Errorf("%s: %s", c.of, v.Fixes[0].Text)
 		}

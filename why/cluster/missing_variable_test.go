@@ -41,8 +41,8 @@ func TestSetVariable(t *testing.T) {
 			pod := mounting()
 			pod.Spec.Containers[0].Env = c.env
 			pod.Spec.Containers[0].EnvFrom = append(pod.Spec.Containers[0].EnvFrom, c.from...)
-			if MissesVariable(v) {
-				SetVariable(&v, pod, []v1.ConfigMap{configMap("env", c.data)})
+			if m, _ := MatterOf(v); len(m.missed) > 0 {
+				shownIn(&v, pod, []v1.ConfigMap{configMap("env", c.data)}).showMissed()
 			}
 			got := ""
 			for _, f := range v.Fixes {

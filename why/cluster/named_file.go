@@ -57,8 +57,8 @@ func numberedLine(lines []line, fits func(key string) bool, number string) (at l
 // given that.
 type templated struct {
 	line
-	container *v1.Container
-	lacks     []string // variables of the line that the container is not given
+	owner
+	lacks []string // variables of the line that the container is not given
 }
 
 // template is the line of a template that words name by the file that was made of it: one that is no key of a
@@ -82,13 +82,10 @@ func (o owner) template(quoted string, said []string) (templated, bool) {
 // madeOf is the line of the template of a file, as the container itself is given it, or else another of its pod.
 func (o owner) madeOf(file, number string) (templated, bool) {
 	fits := func(key string) bool { return isTemplate(key, file) }
-	all := []*v1.Container{o.container}
-	for i := range o.pod.Spec.InitContainers {
-		all = append(all, &o.pod.Spec.InitContainers[i])
-	}
-	for _, c := range all {
-		if l, ok := numberedLine(givenTo(o.pod, c, o.all), fits, number); ok {
-			return templated{l, c, unset(l.text, c, o.all)}, true
+	for _, c := range append([]v1.Container{*o.container}, o.pod.Spec.InitContainers...) {
+		made := ownerOf(o.pod, &c, o.all)
+		if l, ok := numberedLine(made.lines, fits, number); ok {
+			return templated{l, made, made.unset(l.text)}, true
 		}
 	}
 	return templated{}, false
@@ -117,9 +114,9 @@ func isTemplate(key, file string) bool {
 var inTemplate = regexp.MustCompile(`\$(?:\{([A-Z][A-Z0-9_]*)\}|([A-Z][A-Z0-9_]*)\b)`)
 
 // unset are the variables of a line that a container is not given.
-func unset(text string, c *v1.Container, all []v1.ConfigMap) (lacks []string) {
+func (o owner) unset(text string) (lacks []string) {
 	for _, m := range inTemplate.FindAllStringSubmatch(text, -1) {
-		if name := m[1] + m[2]; !slices.Contains(lacks, name) && lacksVariable(name, c, all) {
+		if name := m[1] + m[2]; !slices.Contains(lacks, name) && o.lacks(name) {
 			lacks = append(lacks, name)
 		}
 	}
@@ -128,7 +125,7 @@ func unset(text string, c *v1.Container, all []v1.ConfigMap) (lacks []string) {
 
 // show has what to do about a pod begin with the line of the template, and with the variables that it has and
 // nobody sets.
-func (t templated) show(v *answer.Verdict, pod *v1.Pod) {
+func (t templated) show(v *answer.Verdict) {
 	more := ""
 	if len(t.lacks) > 0 {
 		subject, is := "variable "+t.lacks[0], "is"
@@ -137,9 +134,9 @@ func (t templated) show(v *answer.Verdict, pod *v1.Pod) {
 		}
 		more = fmt.Sprintf("; %s, which the line has, %s not set in the container's env", subject, is)
 	}
-	t.line.show(v, pod, more)
+	t.line.show(v, t.pod, more)
 	if len(t.lacks) > 0 {
-		v.Fixes = slices.Insert(v.Fixes, 1, setIn(pod, t.container, prose.Some(t.lacks), t.lacks))
+		v.Fixes = slices.Insert(v.Fixes, 1, t.set(prose.Some(t.lacks), t.lacks))
 	}
 }
 
@@ -155,17 +152,17 @@ func lacksEntry(v answer.Verdict) bool {
 
 // nameEntries says in the steps that add a line to the file of who may log in at a database where that file is, as
 // far as a ConfigMap of its pod has it.
-func nameEntries(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	for _, c := range blamedContainers(*v, pod) {
-		l := first(givenTo(pod, &c, all), func(l line) bool { return strings.Contains(l.key, entries) })
+func (s shown) nameEntries() {
+	for _, o := range s.owners {
+		l := first(o.lines, func(l line) bool { return strings.Contains(l.key, entries) })
 		if l == nil {
 			continue
 		}
-		v.Fixes = slices.Clone(v.Fixes)
-		for j := range v.Fixes {
-			if f := &v.Fixes[j]; f.ID == answer.StepAddEntry {
+		s.v.Fixes = slices.Clone(s.v.Fixes)
+		for j := range s.v.Fixes {
+			if f := &s.v.Fixes[j]; f.ID == answer.StepAddEntry {
 				f.Text += fmt.Sprintf(" (key %s of ConfigMap %s)", l.key, l.configMap)
-				f.Command = kubectl.Command(pod.Namespace, "edit configmap %s", l.configMap)
+				f.Command = kubectl.Command(o.pod.Namespace, "edit configmap %s", l.configMap)
 			}
 		}
 		return

@@ -52,10 +52,10 @@ func TestShowLineOtherwise(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := answer.Verdict{Cause: answer.AppExitError, Container: "web", Text: "It ended with exit code 1; its last message: " + c.said + "."}
-			typeVerdict(&v)
+			quoteText(&v)
 			pod := mounting()
 			pod.Spec.Containers[0].EnvFrom, pod.Spec.Containers[0].Env = nil, c.env
-			ShowLine(&v, pod, []v1.ConfigMap{configMap("conf", map[string]string{c.key: c.text, "other": "x"})})
+			shownIn(&v, pod, []v1.ConfigMap{configMap("conf", map[string]string{c.key: c.text, "other": "x"})}).showLine()
 			got := ""
 			if len(v.Fixes) > 0 {
 				got = v.Fixes[0].Text
@@ -89,11 +89,11 @@ func TestNameEntries(t *testing.T) {
 		if c.hop {
 			v.Cause, v.Container, v.Text, v.Pod, v.Hops = answer.DependencyDown, "", "The reason is another.", "shop/web", []answer.Hop{{Text: "Its log says: " + says}}
 		}
-		typeVerdict(&v)
-		if !MayNameLine(v) {
+		quoteText(&v)
+		if m, _ := MatterOf(v); !m.line {
 			t.Fatalf("%s: it is not asked for", name)
 		}
-		ShowLine(&v, mounting(), []v1.ConfigMap{configMap("conf", map[string]string{c.key: "local all all trust\n# x\nhost shop 10.42.0.9 x\n"})})
+		shownIn(&v, mounting(), []v1.ConfigMap{configMap("conf", map[string]string{c.key: "local all all trust\n# x\nhost shop 10.42.0.9 x\n"})}).showLine()
 		if f := v.Fixes[1]; len(v.Fixes) != 2 || f.Text != c.text || f.Command != c.command {
 			t.Errorf("%s: %+v", name, v.Fixes)
 		}

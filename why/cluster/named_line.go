@@ -26,27 +26,87 @@ type line struct {
 	text           string
 }
 
-// owner is a container of a pod, and the lines of ConfigMaps that it is given.
+// owner is a container of a pod, and the lines of the ConfigMaps that it is given, of all of its pod.
 type owner struct {
 	pod       *v1.Pod
 	container *v1.Container
-	lines     []line
 	all       []v1.ConfigMap
+	lines     []line
+}
+
+// Matter is what a verdict may be about in the configuration of the pod that it blames.
+type Matter struct {
+	quoted string   // what it quotes of the program that is to blame
+	last   []string // the last words of that
+	memory bool     // a setting that allows too much memory
+	line   bool     // a line that its words name, or have
+	missed []string // the variables that they miss
+	script bool     // what a probe's script reads
+	topic  *topic
+}
+
+// MatterOf returns what a verdict may be about in a configuration; is is false where that is nothing.
+func MatterOf(v answer.Verdict) (m Matter, is bool) {
+	if v.Pod == "" && len(v.Hops) > 0 { // it blames what is no pod
+		return m, false
+	}
+	m.quoted, m.last = ownWords(v)
+	m.memory, m.script, m.topic = slices.Contains(ofMemory, v.Cause), v.Cause == answer.ProbeCommandFailed, m.topicOf(v)
+	if slices.Contains(about, v.Cause) {
+		m.line = m.quoted != ""
+		m.missed = missed(strings.Join(append([]string{m.quoted}, m.last...), "\n"))
+	}
+	m.line = m.line || lacksEntry(v) && v.HasStep(answer.StepAddEntry)
+	return m, m.memory || m.line || len(m.missed) > 0 || m.script || m.topic != nil
+}
+
+// shown is a verdict that gets what of a pod's configuration it is about, and the containers that it may blame.
+type shown struct {
+	Matter
+	v      *answer.Verdict
+	owners []owner
+}
+
+// In has what to do about the pod that a verdict blames begin with what the verdict is about in the pod's configuration.
+func (m Matter) In(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
+	s := m.shownIn(v, pod, all)
+	if m.memory {
+		s.showSize()
+		return
+	}
+	if m.line {
+		s.showLine()
+		s.showEmpty()
+		s.showUnread()
+	}
+	s.showMissed()
+	s.showTopic()
+	s.showScript()
+}
+
+func (m Matter) shownIn(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) shown {
+	s := shown{Matter: m, v: v}
+	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+		if v.Container == "" || v.Container == c.Name {
+			s.owners = append(s.owners, ownerOf(pod, &c, all))
+		}
+	}
+	return s
+}
+
+// only is the container that the verdict is about: where another pod's leads to it, the only one there is. ok is false where
+// nobody knows.
+func (s shown) only() (o owner, ok bool) {
+	if len(s.owners) != 1 {
+		return o, false
+	}
+	return s.owners[0], true
 }
 
 // about are the causes of which a program's words may be about its configuration.
 var about = []answer.Cause{
 	answer.AppExitError, answer.AppExitSuccess, answer.AppCrashSignal, answer.AppStartFailed, answer.AppUnhealthy, answer.AppNotListening,
 	answer.InitFailed, answer.ChildProcessEnded, answer.DependencyDown,
-}
-
-// MayNameLine says whether what a verdict quotes may be about a line of a ConfigMap.
-func MayNameLine(v answer.Verdict) bool {
-	quoted, _ := ownWords(v)
-	if lacksEntry(v) && v.HasStep(answer.StepAddEntry) {
-		return true
-	}
-	return slices.Contains(about, v.Cause) && (v.Cause != answer.DependencyDown || len(v.Hops) == 0 || v.Pod != "") && quoted != ""
 }
 
 // ownWords are what a verdict quotes of the program that is to blame, and its last words.
@@ -66,36 +126,34 @@ func ownWords(v answer.Verdict) (quoted string, last []string) {
 	return strings.Join(append(all, story.Reason()), "\n"), last
 }
 
-// ShowLine has what to do about a pod that is to blame begin with the line of a ConfigMap which its
-// words are about: the one that they name by its number, or the only one that has what they quote.
-func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	if v.HasStep(answer.StepAllowUser, answer.StepMountFiles) {
+// showLine begins with the line of a ConfigMap which the words are about: the one that they name by its number, or the only
+// one that has what they quote.
+func (s shown) showLine() {
+	if s.v.HasStep(answer.StepAllowUser, answer.StepMountFiles) {
 		return
 	}
-	if lacksEntry(*v) {
-		nameEntries(v, pod, all)
+	if lacksEntry(*s.v) {
+		s.nameEntries()
 		return
 	}
-	quoted, last := ownWords(*v)
-	for _, c := range blamedContainers(*v, pod) {
-		o := owner{pod, &c, givenTo(pod, &c, all), all}
-		at, ok := o.numbered(quoted, last)
-		if t, is := o.template(quoted, last); !ok && is {
-			t.show(v, pod)
+	for _, o := range s.owners {
+		at, ok := o.numbered(s.quoted, s.last)
+		if t, is := o.template(s.quoted, s.last); !ok && is {
+			t.show(s.v)
 			return
 		}
 		if !ok {
-			at, ok = o.emptied(quoted)
+			at, ok = o.emptied(s.quoted)
 		}
 		if !ok || code.MatchString(at.key) { // where a value is read that stands elsewhere, maybe
-			if given, has := quotedBy(quoted, o.lines); has {
+			if given, has := quotedBy(s.quoted, o.lines); has {
 				at, ok = given, true
 			}
 		}
-		if !ok || code.MatchString(at.key) && words.OfAnother(quoted) {
+		if !ok || code.MatchString(at.key) && words.OfAnother(s.quoted) {
 			continue
 		}
-		at.show(v, pod, "")
+		at.show(s.v, o.pod, "")
 		return
 	}
 }
@@ -123,8 +181,8 @@ func (l line) where() string {
 	return fmt.Sprintf("%s in ConfigMap %s%s", where, l.configMap, has)
 }
 
-// givenTo are the lines of the ConfigMaps that a container mounts or has its variables from.
-func givenTo(pod *v1.Pod, c *v1.Container, all []v1.ConfigMap) []line {
+// ownerOf is a container with the lines of the ConfigMaps that it mounts or has its variables from.
+func ownerOf(pod *v1.Pod, c *v1.Container, all []v1.ConfigMap) owner {
 	keys := map[string]map[string]bool{} // nil: all of them
 	for _, m := range c.VolumeMounts {
 		if _, volume := mounts.Volume(pod, c, path.Clean(m.MountPath)); volume != nil && volume.ConfigMap != nil {
@@ -142,7 +200,7 @@ func givenTo(pod *v1.Pod, c *v1.Container, all []v1.ConfigMap) []line {
 			keys[t.Name] = map[string]bool{t.Keys[0]: true}
 		}
 	}
-	var given []line
+	o := owner{pod: pod, container: c, all: all}
 	for _, m := range all {
 		some, has := keys[m.Name]
 		for _, key := range slices.Sorted(maps.Keys(m.Data)) {
@@ -155,11 +213,11 @@ func givenTo(pod *v1.Pod, c *v1.Container, all []v1.ConfigMap) []line {
 				if len(lines) == 1 {
 					l.number = 0
 				}
-				given = append(given, l)
+				o.lines = append(o.lines, l)
 			}
 		}
 	}
-	return given
+	return o
 }
 
 // frame, atLine and lineOf fit a line of a file, as languages and servers name one.

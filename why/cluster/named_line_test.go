@@ -106,11 +106,11 @@ func TestShowLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := answer.Verdict{Cause: answer.AppExitError, Container: "web", LastWords: c.said, Text: c.text}
 			v.Fixes = []answer.Fix{kubectl.Edit("if /etc/shop/nginx.conf is at fault", "ConfigMap", "shop", "conf", nil)}
-			typeVerdict(&v)
-			if !MayNameLine(v) {
+			quoteText(&v)
+			if m, _ := MatterOf(v); !m.line {
 				t.Fatal("it is not asked for")
 			}
-			ShowLine(&v, mounting(), []v1.ConfigMap{configMap("conf", conf), configMap("env", env), configMap("other", map[string]string{"x": "/elsewhere/x.py"})})
+			shownIn(&v, mounting(), []v1.ConfigMap{configMap("conf", conf), configMap("env", env), configMap("other", map[string]string{"x": "/elsewhere/x.py"})}).showLine()
 			got := v.Fixes[0].Text
 			if len(c.wants) == 0 && strings.Contains(got, "which the error is about") {
 				t.Errorf("it shows %q", got)
@@ -131,7 +131,7 @@ func TestNotOfAnotherContainer(t *testing.T) {
 	v := answer.Verdict{Cause: answer.AppExitError, Container: "sidecar", LastWords: []string{"Error in /etc/shop/nginx.conf:1"}}
 	pod := mounting()
 	pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: "sidecar"})
-	ShowLine(&v, pod, []v1.ConfigMap{configMap("conf", map[string]string{"nginx.conf": "oops"})})
+	shownIn(&v, pod, []v1.ConfigMap{configMap("conf", map[string]string{"nginx.conf": "oops"})}).showLine()
 	if len(v.Fixes) > 0 {
 		t.Errorf("it shows %q, which another container mounts", v.Fixes[0].Text)
 	}
@@ -143,8 +143,8 @@ func FuzzShowLine(f *testing.F) {
 	f.Add("line 2 of /etc/shop/a(3", "password = abcd-1", "“abcd-1”=x")
 	f.Fuzz(func(t *testing.T, said, text, last string) {
 		v := answer.Verdict{Cause: answer.AppUnhealthy, Text: said + " Its log says: " + last, LastWords: []string{said, last}}
-		typeVerdict(&v)
-		ShowLine(&v, mounting(), []v1.ConfigMap{configMap("conf", map[string]string{"nginx.conf": text})})
+		quoteText(&v)
+		shownIn(&v, mounting(), []v1.ConfigMap{configMap("conf", map[string]string{"nginx.conf": text})}).showLine()
 		for _, fix := range v.Fixes {
 			if fix.Command == "" || fix.Text == "" {
 				t.Errorf("an empty step: %+v", fix)

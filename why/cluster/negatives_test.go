@@ -77,12 +77,12 @@ func TestLeftBehind(t *testing.T) {
 	pods := []v1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-0", Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: "db-1"}}}}
 	a := answer.Answer{}
 	a.Put(answer.Symptom{Pod: "db-0"}, answer.Verdict{Cause: answer.DependencyDown, Fixes: []answer.Fix{{Text: "see why it does not answer"}}})
-	LeftBehind(&a, pods, "db-2", nil)
+	LeftBehind(&a, pods, Workload{Revision: "db-2", Template: &v1.PodTemplateSpec{}})
 	if v := a.Verdicts[0]; len(v.Fixes) != 2 || !strings.Contains(v.Fixes[0].Command, "delete pod db-0") || !strings.Contains(v.Text, "revision db-1") {
 		t.Errorf("%+v", v)
 	}
 	before := len(a.Verdicts[0].Fixes)
-	if LeftBehind(&a, pods, "db-1", nil); len(a.Verdicts[0].Fixes) != before {
+	if LeftBehind(&a, pods, Workload{Revision: "db-1", Template: &v1.PodTemplateSpec{}}); len(a.Verdicts[0].Fixes) != before {
 		t.Error("a pod of the present revision is said to be left behind")
 	}
 }

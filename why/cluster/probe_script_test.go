@@ -30,7 +30,7 @@ func TestShowScript(t *testing.T) {
 			}},
 		}}
 		v := answer.Verdict{Cause: answer.ProbeCommandFailed, Container: "api", Fixes: []answer.Fix{{Text: "look"}}}
-		ShowScript(&v, pod, []v1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "conf"}, Data: map[string]string{"ready.sh": c.script}}})
+		shownIn(&v, pod, []v1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "conf"}, Data: map[string]string{"ready.sh": c.script}}}).showScript()
 		if !strings.HasPrefix(v.Fixes[0].Text, c.want) {
 			t.Errorf("%s: %s", of, v.Fixes[0].Text)
 		}

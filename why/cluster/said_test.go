@@ -112,8 +112,8 @@ func TestNamed(t *testing.T) {
 
 // The last that a log says is no error's words.
 func TestLastToldLeadsNowhere(t *testing.T) {
-	v := answer.Verdict{Cause: answer.AppHang, Text: "Container web hangs. The last that its log says: mailer: connected to db. So container web gets no traffic."}
-	typeVerdict(&v)
+	v := answer.Verdict{Cause: answer.AppHang}
+	v.Say(answer.Parts{What: "Container web hangs. The last that its log says: " + answer.RoleLast.Mark("mailer: connected to db") + ". So " + answer.RoleWords.Mark("container web gets no traffic.")})
 	if all := Words(&answer.Answer{}, v); len(all) != 1 || strings.Contains(all[0], "connected") || !strings.Contains(all[0], "gets no traffic") {
 		t.Errorf("%q", all)
 	}

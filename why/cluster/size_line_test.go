@@ -26,7 +26,7 @@ func TestShowSize(t *testing.T) {
 		"# innodb_buffer_pool_size = 1G\n":                                    "raise it",
 	} {
 		v := answer.Verdict{Cause: answer.MemoryLimit, Container: "db", Fixes: []answer.Fix{{Text: "raise it"}}}
-		ShowSize(&v, pod, []v1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "conf"}, Data: map[string]string{"my.cnf": text}}})
+		shownIn(&v, pod, []v1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "conf"}, Data: map[string]string{"my.cnf": text}}}).showSize()
 		if !strings.HasPrefix(v.Fixes[0].Text, want) {
 			t.Errorf("%q: %+v", text, v.Fixes)
 		}

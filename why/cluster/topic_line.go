@@ -63,41 +63,39 @@ var topics = []topic{
 // mostOfTopic is how many lines of a topic are told: of more nobody knows which it is.
 const mostOfTopic = 2
 
-// MayHaveTopic says whether a verdict is about what its configuration may have a line of.
-func MayHaveTopic(v answer.Verdict) bool { return topicOf(v) != nil }
-
-func topicOf(v answer.Verdict) *topic {
-	quoted, last := ownWords(v)
-	said := slices.Concat([]string{v.Words(), quoted}, last, prose.Each(v.Hops, answer.Hop.Words))
+// topicOf is what a verdict is about; nil where it is about none of them.
+func (m Matter) topicOf(v answer.Verdict) *topic {
+	said := slices.Concat([]string{v.Words(), m.quoted}, m.last, prose.Each(v.Hops, answer.Hop.Words))
 	return first(topics, func(t topic) bool {
 		return (len(t.causes) == 0 || slices.Contains(t.causes, v.Cause)) && (len(t.said) == 0 || slices.Contains(about, v.Cause) && knowledge.Any(strings.Join(said, "\n"), t.said...))
 	})
 }
 
-// ShowTopic adds to what to do about a pod that is to blame the lines of its configuration that are of what the
-// verdict is about, arguments and variables among them, where no step names them yet.
-func ShowTopic(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	t := topicOf(*v)
-	if t == nil || v.HasStep(answer.StepCorrectLine) {
+// showTopic adds the lines of the configuration that are of what the verdict is about, arguments and variables among them,
+// where no step names them yet.
+func (s shown) showTopic() {
+	t := s.topic
+	if t == nil || s.v.HasStep(answer.StepCorrectLine) {
 		return
 	}
-	for _, c := range blamedContainers(*v, pod) {
-		if fix, ok := t.inArguments(pod, &c); ok {
-			v.AddFirst(fix)
+	for _, o := range s.owners {
+		if fix, ok := t.inArguments(o); ok {
+			s.v.AddFirst(fix)
 			return
 		}
-		lines := slices.DeleteFunc(givenTo(pod, &c, all), func(l line) bool { return comment.MatchString(l.text) || !t.fits.MatchString(l.text) })
+		lines := slices.DeleteFunc(o.lines, func(l line) bool { return comment.MatchString(l.text) || !t.fits.MatchString(l.text) })
 		if len(lines) == 0 || len(lines) > mostOfTopic {
 			continue
 		}
-		v.AddFirst(kubectl.Edit(t.does+": "+prose.Some(prose.Each(lines, line.where)), "ConfigMap", pod.Namespace, lines[0].configMap, pod))
+		s.v.AddFirst(kubectl.Edit(t.does+": "+prose.Some(prose.Each(lines, line.where)), "ConfigMap", o.pod.Namespace, lines[0].configMap, o.pod))
 		return
 	}
 }
 
 // inArguments is the step where the arguments or variables of a container have such lines.
-func (t topic) inArguments(pod *v1.Pod, c *v1.Container) (answer.Fix, bool) {
+func (t topic) inArguments(o owner) (answer.Fix, bool) {
 	var has []string
+	c := o.container
 	argv := append(slices.Clone(c.Command), c.Args...)
 	for i := 1; i < len(argv); i++ {
 		text := argv[i]
@@ -119,7 +117,7 @@ func (t topic) inArguments(pod *v1.Pod, c *v1.Container) (answer.Fix, bool) {
 	if len(has) == 0 || len(has) > mostOfTopic {
 		return answer.Fix{}, false
 	}
-	return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("%s: container %s has %s", t.does, c.Name, prose.Some(has))), true
+	return kubectl.EditTemplate(o.pod.Namespace, o.pod, fmt.Sprintf("%s: container %s has %s", t.does, c.Name, prose.Some(has))), true
 }
 
 // ofCommand names a line of a container's command, without what may be a secret in it.
@@ -133,21 +131,18 @@ func ofCommand(text string) string {
 // ofMemory are the causes for which a setting that allows too much memory may be the reason.
 var ofMemory = []answer.Cause{answer.MemoryLimit, answer.MemoryLimitChild, answer.PodMemoryLimit}
 
-// MayAllowMuch says whether a verdict is about a memory limit that was hit.
-func MayAllowMuch(v answer.Verdict) bool { return slices.Contains(ofMemory, v.Cause) }
-
-// ShowSize has what to do about a memory limit begin with the line of a ConfigMap which allows a container
-// most memory, where that is more than three quarters of its limit.
-func ShowSize(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	for _, c := range blamedContainers(*v, pod) {
-		limit, has := c.Resources.Limits[v1.ResourceMemory]
+// showSize begins with the line of a ConfigMap which allows a container most memory, where that is more than three quarters
+// of its limit.
+func (s shown) showSize() {
+	for _, o := range s.owners {
+		limit, has := o.container.Resources.Limits[v1.ResourceMemory]
 		if !has {
 			continue
 		}
 		var most line
 		var name string
 		allows := limit.Value() / 4 * 3
-		for _, l := range givenTo(pod, &c, all) {
+		for _, l := range o.lines {
 			if n, bytes, ok := words.SizeLine(l.text); ok && bytes > allows && !code.MatchString(l.key) && !comment.MatchString(l.text) {
 				most, name, allows = l, n, bytes
 			}
@@ -155,7 +150,7 @@ func ShowSize(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		if name == "" {
 			continue
 		}
-		v.AddFirst(kubectl.Edit(fmt.Sprintf("lower %s, which allows %s where the limit is %s: %s", name, resource.NewQuantity(allows, resource.BinarySI), limit.String(), most.where()), "ConfigMap", pod.Namespace, most.configMap, pod))
+		s.v.AddFirst(kubectl.Edit(fmt.Sprintf("lower %s, which allows %s where the limit is %s: %s", name, resource.NewQuantity(allows, resource.BinarySI), limit.String(), most.where()), "ConfigMap", o.pod.Namespace, most.configMap, o.pod))
 		return
 	}
 }

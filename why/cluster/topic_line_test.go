@@ -36,8 +36,8 @@ func TestShowTopic(t *testing.T) {
 			Containers: []v1.Container{{Name: "db", Command: c.command, Env: c.env, VolumeMounts: []v1.VolumeMount{{Name: "conf", MountPath: "/etc/db"}}}},
 		}}
 		v := answer.Verdict{Cause: c.cause, Container: "db", Text: c.text, Fixes: []answer.Fix{{Text: "look"}}}
-		typeVerdict(&v)
-		ShowTopic(&v, pod, []v1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "conf"}, Data: map[string]string{"it.conf": c.file}}})
+		quoteText(&v)
+		shownIn(&v, pod, []v1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "conf"}, Data: map[string]string{"it.conf": c.file}}}).showTopic()
 		if !strings.HasPrefix(v.Fixes[0].Text, c.want) {
 			t.Errorf("%s: %s", c.of, v.Fixes[0].Text)
 		}

@@ -48,58 +48,30 @@ func missed(said string) (all []string) {
 	return all
 }
 
-// MissesVariable says whether words that a verdict quotes miss a variable.
-func MissesVariable(v answer.Verdict) bool {
-	quoted, last := ownWords(v)
-	return slices.Contains(about, v.Cause) && len(missed(strings.Join(append([]string{quoted}, last...), "\n"))) > 0
-}
-
-// SetVariable has what to do about a pod that is to blame begin with the variables that its words miss, where
-// nothing gives them to the container and no step names them yet.
-func SetVariable(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	quoted, last := ownWords(*v)
-	c := blamedContainer(*v, pod)
-	if c == nil {
-		return
-	}
-	var lacks []string
-	for _, name := range missed(strings.Join(append([]string{quoted}, last...), "\n")) {
-		if lacksVariable(name, c, all) && !slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return slices.Contains(f.Variables, name) }) {
-			lacks = append(lacks, name)
-		}
-	}
+// showMissed begins with the variables that the words miss, where nothing gives them to the container and no step names
+// them yet.
+func (s shown) showMissed() {
+	o, ok := s.only()
+	lacks := slices.DeleteFunc(slices.Clone(s.missed), func(name string) bool {
+		return !ok || !o.lacks(name) || slices.ContainsFunc(s.v.Fixes, func(f answer.Fix) bool { return slices.Contains(f.Variables, name) })
+	})
 	if len(lacks) == 0 {
 		return
 	}
-	v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepGiveSetting })
-	which := prose.Whether(neither.MatchString(quoted), strings.Join(lacks, " or "), prose.Some(lacks))
-	v.AddFirst(setIn(pod, c, which, lacks))
+	s.v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepGiveSetting })
+	which := prose.Whether(neither.MatchString(s.quoted), strings.Join(lacks, " or "), prose.Some(lacks))
+	s.v.AddFirst(o.set(which, lacks))
 }
 
-// blamedContainer is the container that a verdict is about: where another pod's leads to it, the only one there
-// is; nil where nobody knows.
-func blamedContainer(v answer.Verdict, pod *v1.Pod) *v1.Container {
-	if all := blamedContainers(v, pod); len(all) == 1 {
-		return &all[0]
-	}
-	return nil
+// set is the step that gives a container variables, as which it calls them.
+func (o owner) set(which string, variables []string) answer.Fix {
+	return kubectl.EditTemplate(o.pod.Namespace, o.pod, "set "+which+" in the env of container "+o.container.Name).As(answer.StepSetVariables, nil).About(variables...)
 }
 
-// blamedContainers are those that a verdict may be about.
-func blamedContainers(v answer.Verdict, pod *v1.Pod) []v1.Container {
-	return slices.DeleteFunc(slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers), func(c v1.Container) bool {
-		return v.Container != "" && v.Container != c.Name
-	})
-}
-
-// setIn is the step that gives a container variables, as which it calls them.
-func setIn(pod *v1.Pod, c *v1.Container, which string, variables []string) answer.Fix {
-	return kubectl.EditTemplate(pod.Namespace, pod, "set "+which+" in the env of container "+c.Name).As(answer.StepSetVariables, nil).About(variables...)
-}
-
-// lacksVariable says whether nothing of a container's spec gives it a variable: not its env, nor its command, nor
+// lacks says whether nothing of a container's spec gives it a variable: not its env, nor its command, nor
 // a ConfigMap. Where that may be in a Secret, or a ConfigMap that may not be read, nobody knows.
-func lacksVariable(name string, c *v1.Container, all []v1.ConfigMap) bool {
+func (o owner) lacks(name string) bool {
+	c := o.container
 	if slices.ContainsFunc(c.Env, func(e v1.EnvVar) bool { return e.Name == name }) {
 		return false
 	}
@@ -110,12 +82,12 @@ func lacksVariable(name string, c *v1.Container, all []v1.ConfigMap) bool {
 		if from.ConfigMapRef == nil {
 			return true
 		}
-		i := slices.IndexFunc(all, func(m v1.ConfigMap) bool { return m.Name == from.ConfigMapRef.Name })
+		of := first(o.all, func(m v1.ConfigMap) bool { return m.Name == from.ConfigMapRef.Name })
 		key, ok := strings.CutPrefix(name, from.Prefix)
-		if i < 0 || !ok {
-			return i < 0
+		if of == nil || !ok {
+			return of == nil
 		}
-		_, has := all[i].Data[key]
+		_, has := of.Data[key]
 		return has
 	})
 }
@@ -126,23 +98,22 @@ var asWord = regexp.MustCompile(`[\w./:@%+,=-]*\$\{?[A-Z][A-Z0-9_]*\}?[\w./:@%+,
 // leastMade is how much of a word has to stand there beside its variables for it to be found in what a program says.
 const leastMade = 6
 
-// ShowEmpty has what to do begin with the variable that a command or script makes a word of and that the container is
-// not given, where a program's words have that word without it: "/app/shop-.jar" of "/app/shop-${VERSION}.jar".
-func ShowEmpty(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	quoted, _ := ownWords(*v)
-	c := blamedContainer(*v, pod)
-	if c == nil || quoted == "" {
+// showEmpty begins with the variable that a command or script makes a word of and that the container is not given, where a
+// program's words have that word without it: "/app/shop-.jar" of "/app/shop-${VERSION}.jar".
+func (s shown) showEmpty() {
+	o, ok := s.only()
+	if !ok || s.quoted == "" {
 		return
 	}
-	lines := givenTo(pod, c, all)
-	for _, arg := range append(append([]string{}, c.Command...), c.Args...) {
+	lines := slices.Clone(o.lines)
+	for _, arg := range slices.Concat(o.container.Command, o.container.Args) {
 		for text := range strings.SplitSeq(arg, "\n") {
 			lines = append(lines, line{text: text})
 		}
 	}
 	for _, l := range lines {
 		for _, word := range asWord.FindAllString(l.text, -1) {
-			name, ok := madeEmpty(word, quoted, c, all)
+			name, ok := o.madeEmpty(word, s.quoted)
 			if !ok || comment.MatchString(l.text) {
 				continue
 			}
@@ -150,21 +121,21 @@ func ShowEmpty(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 			if l.configMap != "" {
 				where = l.where()
 			}
-			v.AddFirst(setIn(pod, c, fmt.Sprintf("%s, which %s wants and nothing gives it,", name, where), []string{name}))
+			s.v.AddFirst(o.set(fmt.Sprintf("%s, which %s wants and nothing gives it,", name, where), []string{name}))
 			return
 		}
 	}
 }
 
 // madeEmpty is the variable of a word that is not given, where words have the word without it.
-func madeEmpty(word, quoted string, c *v1.Container, all []v1.ConfigMap) (name string, ok bool) {
+func (o owner) madeEmpty(word, quoted string) (name string, ok bool) {
 	fits, last, beside := "", 0, 0
 	for _, m := range inTemplate.FindAllStringSubmatchIndex(word, -1) {
 		before := word[last:m[0]]
 		fits += regexp.QuoteMeta(before)
 		beside += len(before)
 		of := inTemplate.FindStringSubmatch(word[m[0]:m[1]])
-		if one := of[1] + of[2]; lacksVariable(one, c, all) {
+		if one := of[1] + of[2]; o.lacks(one) {
 			name = one
 		} else {
 			fits += `\S*?`
@@ -185,31 +156,31 @@ var readOf = regexp.MustCompile(`(?:\bos\.environ(?:\.get)?|\bgetenv|\bprocess\.
 // mostRead is how many variables are told that nothing sets: of more nobody knows which are wanted.
 const mostRead = 2
 
-// ShowUnread names the variables of which code in its ConfigMaps, or at the end of its log, has an address, where a
+// showUnread names the variables of which code in its ConfigMaps, or at the end of its log, has an address, where a
 // container asks its own pod for what is not there.
-func ShowUnread(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	c := blamedContainer(*v, pod)
-	at := v.Step(answer.StepGiveAddress)
-	if c == nil || at < 0 {
+func (s shown) showUnread() {
+	o, ok := s.only()
+	at := s.v.Step(answer.StepGiveAddress)
+	if !ok || at < 0 {
 		return
 	}
-	for _, text := range v.LastWords {
+	for _, text := range s.v.LastWords {
 		if m := readOf.FindStringSubmatch(strings.TrimSpace(text)); m != nil {
-			v.Fixes = slices.Clone(v.Fixes)
-			v.Fixes[at].Text = kubectl.GiveAddress(v.Fixes[at].Slots, "in variable "+m[1]+", which its code reads there")
+			s.v.Fixes = slices.Clone(s.v.Fixes)
+			s.v.Fixes[at].Text = kubectl.GiveAddress(s.v.Fixes[at].Slots, "in variable "+m[1]+", which its code reads there")
 			return
 		}
 	}
 	var lacks []string
-	for _, l := range givenTo(pod, c, all) {
+	for _, l := range o.lines {
 		for _, m := range readOf.FindAllStringSubmatch(l.text, -1) {
-			if code.MatchString(l.key) && !comment.MatchString(l.text) && lacksVariable(m[1], c, all) && !slices.Contains(lacks, m[1]) {
+			if code.MatchString(l.key) && !comment.MatchString(l.text) && o.lacks(m[1]) && !slices.Contains(lacks, m[1]) {
 				lacks = append(lacks, m[1])
 			}
 		}
 	}
 	if len(lacks) > 0 && len(lacks) <= mostRead {
-		v.AddFirst(setIn(pod, c, prose.Some(lacks)+", which its code reads and nothing gives it,", lacks))
+		s.v.AddFirst(o.set(prose.Some(lacks)+", which its code reads and nothing gives it,", lacks))
 	}
 }
 
@@ -223,37 +194,37 @@ var (
 // shellsOwn are variables that a shell or the runtime gives each script.
 var shellsOwn = []string{"PATH", "HOME", "HOSTNAME", "PWD", "OLDPWD", "USER", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "IFS", "SHELL", "TERM", "LANG", "LINENO", "BASH_SOURCE"}
 
-// ShowScript names the variables that the script of a failing probe reads and its container is given nothing for,
+// showScript names the variables that the script of a failing probe reads and its container is given nothing for,
 // where they are few.
-func ShowScript(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	c := blamedContainer(*v, pod)
-	if c == nil || v.Cause != answer.ProbeCommandFailed {
+func (s shown) showScript() {
+	o, ok := s.only()
+	if !ok || !s.script {
 		return
 	}
-	for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+	for _, p := range []*v1.Probe{o.container.LivenessProbe, o.container.ReadinessProbe, o.container.StartupProbe} {
 		if p == nil || p.Exec == nil {
 			continue
 		}
 		command := strings.Join(p.Exec.Command, " ")
 		script, where := command, "its command"
-		for _, l := range givenTo(pod, c, all) {
+		for _, l := range o.lines {
 			if strings.Contains(command, "/"+l.key) && !comment.MatchString(l.text) {
 				script, where = script+"\n"+l.text, fmt.Sprintf("key %s in ConfigMap %s", l.key, l.configMap)
 			}
 		}
-		lacks := readsNone(script, c, all)
-		if len(lacks) == 0 || len(lacks) > mostRead || slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool {
+		lacks := o.readsNone(script)
+		if len(lacks) == 0 || len(lacks) > mostRead || slices.ContainsFunc(s.v.Fixes, func(f answer.Fix) bool {
 			return f.ID == answer.StepSetVariables && slices.Contains(f.Variables, lacks[0])
 		}) {
 			continue
 		}
-		v.AddFirst(setIn(pod, c, fmt.Sprintf("%s, which the probe reads (%s) and the pod gives nothing for, if its image does not either,", strings.Join(lacks, " and "), where), lacks))
+		s.v.AddFirst(o.set(fmt.Sprintf("%s, which the probe reads (%s) and the pod gives nothing for, if its image does not either,", strings.Join(lacks, " and "), where), lacks))
 		return
 	}
 }
 
 // readsNone are the variables that a script reads and that neither it nor its container's spec gives.
-func readsNone(script string, c *v1.Container, all []v1.ConfigMap) (lacks []string) {
+func (o owner) readsNone(script string) (lacks []string) {
 	given := slices.Clone(shellsOwn)
 	for _, m := range givenInScript.FindAllStringSubmatch(script, -1) {
 		given = append(given, m[1]+m[2]+m[3])
@@ -261,7 +232,7 @@ func readsNone(script string, c *v1.Container, all []v1.ConfigMap) (lacks []stri
 	for _, m := range readInScript.FindAllStringSubmatch(script, -1) {
 		name := m[1] + m[2]
 		service := strings.HasSuffix(name, "_SERVICE_HOST") || strings.HasSuffix(name, "_SERVICE_PORT") || strings.HasSuffix(name, "_PORT")
-		if !service && !slices.Contains(given, name) && !slices.Contains(lacks, name) && lacksVariable(name, c, all) {
+		if !service && !slices.Contains(given, name) && !slices.Contains(lacks, name) && o.lacks(name) {
 			lacks = append(lacks, name)
 		}
 	}

@@ -61,12 +61,14 @@ func Group(subject answer.Subject, pods []answer.Answer, now time.Time) answer.A
 // LeftBehind tells of the pods of a StatefulSet that are not Ready and of another revision than it makes now: its
 // controller waits until each of them is Ready before it updates it, which a correct template does not bring about
 // (kubernetes.io, StatefulSets, forced rollback).
-// template is that of the revision.
-func LeftBehind(a *answer.Answer, pods []v1.Pod, revision string, template *v1.PodSpec) {
+func LeftBehind(a *answer.Answer, pods []v1.Pod, w Workload) {
+	if w.Revision == "" {
+		return
+	}
 	for i := range pods {
 		p := &pods[i]
 		own := p.Labels[appsv1.ControllerRevisionHashLabelKey]
-		if own == "" || own == revision || LooksWell(p) || p.DeletionTimestamp != nil {
+		if own == "" || own == w.Revision || LooksWell(p) || p.DeletionTimestamp != nil {
 			continue
 		}
 		for j := range a.Symptoms {
@@ -74,8 +76,8 @@ func LeftBehind(a *answer.Answer, pods []v1.Pod, revision string, template *v1.P
 				continue
 			}
 			v := &a.Verdicts[j]
-			v.SayThen(fmt.Sprintf("Pod %s is still of revision %s, and the StatefulSet is at %s%s. The controller does not update the pod before it is Ready.", p.Name, own, revision, otherImages(&p.Spec, template)))
-			v.AddFirst(answer.Fix{Text: fmt.Sprintf("if revision %s puts that right, delete pod %s: the new one is of that revision", revision, p.Name), Command: kubectl.Command(p.Namespace, "delete pod %s", p.Name), Risk: answer.Restarts})
+			v.SayThen(fmt.Sprintf("Pod %s is still of revision %s, and the StatefulSet is at %s%s. The controller does not update the pod before it is Ready.", p.Name, own, w.Revision, otherImages(&p.Spec, &w.Template.Spec)))
+			v.AddFirst(answer.Fix{Text: fmt.Sprintf("if revision %s puts that right, delete pod %s: the new one is of that revision", w.Revision, p.Name), Command: kubectl.Command(p.Namespace, "delete pod %s", p.Name), Risk: answer.Restarts})
 		}
 	}
 }
@@ -83,12 +85,12 @@ func LeftBehind(a *answer.Answer, pods []v1.Pod, revision string, template *v1.P
 // JobAnswer answers about a job: what its controller says of its end, and why its
 // pods ended, those included that are gone: the controller deletes the pods of a job
 // that took too long, or that failed while they could be restarted.
-func JobAnswer(job *batchv1.Job, w Workload, pods []answer.Answer, now time.Time) answer.Answer {
+func JobAnswer(w Workload, pods []answer.Answer, now time.Time) answer.Answer {
 	var there []answer.Answer
 	for _, p := range pods {
 		there = append(there, whileThere(p))
 	}
-	a := Group(w.Subject, there, now)
+	a, job := Group(w.Subject, there, now), w.Job
 	c := Failed(job)
 	switch {
 	case c == nil && job.Status.CompletionTime != nil:
@@ -149,9 +151,6 @@ const kept = 160
 
 // otherImages says which images a template has in the place of a pod's.
 func otherImages(pod, template *v1.PodSpec) string {
-	if template == nil {
-		return ""
-	}
 	var all []string
 	for _, c := range template.Containers {
 		for _, own := range pod.Containers {
@@ -194,6 +193,11 @@ func WorkloadOf(o metav1.Object) (w Workload) {
 		}
 	case *appsv1.StatefulSet:
 		is("StatefulSet", Replicas(o.Spec.Replicas), o.Status.ReadyReplicas, o.Spec.Selector, &o.Spec.Template)
+		rolling := o.Spec.UpdateStrategy.RollingUpdate
+		staged := rolling != nil && ptr.Deref(rolling.Partition, 0) > 0            // pods below it are to stay as they are
+		if o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && !staged { // Parallel replaces pods that are not Ready
+			w.Revision = o.Status.UpdateRevision
+		}
 	case *appsv1.DaemonSet:
 		is("DaemonSet", int(o.Status.DesiredNumberScheduled), o.Status.NumberReady, o.Spec.Selector, &o.Spec.Template)
 		if w.Wanted == 0 && o.Generation > 0 && o.Status.ObservedGeneration >= o.Generation {
@@ -201,7 +205,7 @@ func WorkloadOf(o metav1.Object) (w Workload) {
 		}
 	case *batchv1.Job:
 		is("Job", -1, 0, o.Spec.Selector, &o.Spec.Template)
-		w.Suspended = prose.Whether(ptr.Deref(o.Spec.Suspend, false), "spec.suspend", "")
+		w.Job, w.Suspended = o, prose.Whether(ptr.Deref(o.Spec.Suspend, false), "spec.suspend", "")
 	}
 	return w
 }

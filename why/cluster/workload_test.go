@@ -106,7 +106,7 @@ func TestJob(t *testing.T) {
 		{"too often, its pods are gone", failed("BackoffLimitExceeded"), nil, []answer.Cause{answer.CauseUnknown}},
 		{"a policy of its own", failed("PodFailurePolicy"), nil, []answer.Cause{answer.RestartPolicy}},
 	} {
-		a := JobAnswer(c.job, Workload{Subject: answer.Subject{Kind: "Job", Namespace: "shop", Name: "import"}, Wanted: -1}, c.pods, dawn)
+		a := JobAnswer(Workload{Job: c.job, Subject: answer.Subject{Kind: "Job", Namespace: "shop", Name: "import"}, Wanted: -1}, c.pods, dawn)
 		check(t, a)
 		var causes []answer.Cause
 		for _, v := range a.Verdicts {
