@@ -212,7 +212,7 @@ func (q *question) factsOf(s object.Status, about serve.Question) (Part, error) 
 	if len(s.Facts) == 0 {
 		return Part{}, errors.New(s.Message)
 	}
-	return q.partOf(s.Facts, about, s.Node)
+	return q.partOf(fetched{s.Facts, s.Node}, about)
 }
 
 // Facts fetches what is remembered of one pod, or of a node, as a portable file, and says
@@ -226,11 +226,12 @@ func (c *Cluster) Facts(ctx context.Context, t Target, uid types.UID) (raw []byt
 	about := q.about(t.Name)
 	if t.Kind == "node" {
 		about.Node = true
-		raw, err = q.facts(ctx, t.Name, about)
-		return raw, t.Name, err
+		f, err := q.facts(ctx, t.Name, about)
+		return f.raw, f.node, err
 	}
 	about.UID = uid
-	return q.podFacts(ctx, about)
+	f, err := q.podFacts(ctx, about)
+	return f.raw, f.node, err
 }
 
 // directly is the same question to the nodes themselves, through the API server; unheard counts those that nobody could

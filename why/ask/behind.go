@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why/answer"
@@ -131,71 +131,47 @@ func (q *question) members(ctx context.Context, of answer.Subject) []string {
 	return names
 }
 
+// fetched are the facts that a node gave, as they came.
+type fetched struct {
+	raw  []byte
+	node string
+}
+
 // behindNode fetches what a node remembers of itself.
 func (q *question) behindNode(ctx context.Context, about serve.Question) (Part, error) {
-	return q.part(ctx, "", object.Spec{Kind: "node"}, about, func(q *question) ([]byte, string, error) {
-		raw, err := q.facts(ctx, about.Name, about)
-		return raw, about.Name, err
-	})
+	return q.part(ctx, "", object.Spec{Kind: "node"}, about, func(q *question) (fetched, error) { return q.facts(ctx, about.Name, about) })
 }
 
 // behindPod finds the node that remembers a pod; of one that is gone, all are asked.
 func (q *question) behindPod(ctx context.Context, about serve.Question) (Part, error) {
-	return q.part(ctx, q.space, object.Spec{Kind: "pod", UID: about.UID}, about, func(q *question) ([]byte, string, error) { return q.podFacts(ctx, about) })
+	return q.part(ctx, q.space, object.Spec{Kind: "pod", UID: about.UID}, about, func(q *question) (fetched, error) { return q.podFacts(ctx, about) })
 }
 
 // part has a front fetch facts, or where there is none, those who fetch them of a node.
-func (q *question) part(ctx context.Context, space string, spec object.Spec, about serve.Question, fetch func(*question) ([]byte, string, error)) (Part, error) {
+func (q *question) part(ctx context.Context, space string, spec object.Spec, about serve.Question, fetch func(*question) (fetched, error)) (Part, error) {
 	spec.Name, spec.Facts = about.Name, true
 	return byFront(ctx, q, space, spec, func(s object.Status) (Part, error) { return q.factsOf(s, about) }, func(q *question) (Part, error) {
-		raw, node, err := fetch(q)
+		f, err := fetch(q)
 		if err != nil {
 			return Part{}, err
 		}
-		return q.partOf(raw, about, node)
+		return q.partOf(f, about)
 	})
 }
 
-// podFacts finds the node that remembers a pod, and fetches what it does.
-func (q *question) podFacts(ctx context.Context, about serve.Question) (raw []byte, node string, err error) {
-	pod, err := oneOf[v1.Pod](ctx, q, q.space, about.Name)
-	switch {
-	case err == nil && pod.Spec.NodeName == "":
-		return nil, "", fmt.Errorf("pod %s/%s has no node yet, so nothing was recorded of it", q.space, about.Name)
-	case err == nil && (about.UID == "" || about.UID == pod.UID):
-		raw, err = q.facts(ctx, pod.Spec.NodeName, about)
-		return raw, pod.Spec.NodeName, err
-	case err != nil && !apierrors.IsNotFound(err):
-		return nil, "", fmt.Errorf("reading pod %s/%s: %w", q.space, about.Name, err)
-	}
-	if q.options.Front != nil {
-		if node, ok := q.options.Front.Where(ctx, about); ok {
-			raw, err = q.facts(ctx, node, about)
-			return raw, node, err
-		}
-		return nil, "", &serve.NotKnownError{Namespace: q.space, Name: about.Name}
-	}
-	var failed error
-	for _, n := range q.nodes() {
-		raw, err := q.facts(ctx, n.Name, about)
-		if err == nil {
-			return raw, n.Name, nil
-		}
-		if !apierrors.IsNotFound(err) {
-			failed = errors.Join(failed, err)
-		}
-	}
-	return nil, "", errors.Join(failed, &serve.NotKnownError{Namespace: q.space, Name: about.Name})
+// podFacts fetches what the node that remembers a pod does.
+func (q *question) podFacts(ctx context.Context, about serve.Question) (fetched, error) {
+	return remembered(ctx, q, about, func(node string, _ types.UID) (fetched, error) { return q.facts(ctx, node, about) })
 }
 
 // facts fetches what a node remembers of what a question is about.
-func (q *question) facts(ctx context.Context, node string, about serve.Question) ([]byte, error) {
+func (q *question) facts(ctx context.Context, node string, about serve.Question) (fetched, error) {
 	raw, err := q.get(ctx, node, about, "why", "facts")
 	if err != nil {
 		q.absent(node, err)
-		return nil, fmt.Errorf("fetching facts of node %s: %w", node, err)
+		return fetched{}, fmt.Errorf("fetching facts of node %s: %w", node, err)
 	}
-	return raw, nil
+	return fetched{raw, node}, nil
 }
 
 // atDoor bounds what nodes may have a front unpack for one question: it does not trust them, and has
@@ -221,21 +197,21 @@ func (c *Cluster) unpack(ctx context.Context) error {
 }
 
 // partOf reads the facts that a node gave.
-func (q *question) partOf(raw []byte, about serve.Question, node string) (Part, error) {
+func (q *question) partOf(f fetched, about serve.Question) (Part, error) {
 	most := journal.Usual
 	if q.options.AtDoor {
 		most = journal.Bounds{Bytes: atDoor.Bytes - q.unpacked, Facts: max(1, atDoor.Facts-q.taken)}
 	}
-	file, err := most.NewFile(bytes.NewReader(raw))
+	file, err := most.NewFile(bytes.NewReader(f.raw))
 	if errors.Is(err, journal.ErrNotExport) {
-		return Part{}, fmt.Errorf("node %s does not give the facts themselves: its whylet is older than this client", node)
+		return Part{}, fmt.Errorf("node %s does not give the facts themselves: its whylet is older than this client", f.node)
 	}
 	if err != nil {
-		return Part{}, fmt.Errorf("reading the facts of node %s: %w", node, err)
+		return Part{}, fmt.Errorf("reading the facts of node %s: %w", f.node, err)
 	}
 	if q.options.AtDoor {
 		stats := file.Stats()
 		q.unpacked, q.taken = q.unpacked+stats.LogBytes, q.taken+stats.Facts
 	}
-	return Part{Source: file, Question: about, Node: node}, nil
+	return Part{Source: file, Question: about, Node: f.node}, nil
 }

@@ -52,7 +52,10 @@ func (q *question) everything(ctx context.Context) ([]answer.Answer, error) {
 	for a, pod := range withPods(all, pods) {
 		cluster.KeptOpen(a, pod)
 	}
-	q.followed(ctx, pods, all)
+	q.followed(ctx, pods, all, mostFollowed, func(a *answer.Answer) bool {
+		root := cluster.Root(a)
+		return root >= 0 && cluster.MayLead(a.Verdicts[root])
+	})
 	q.inCommon(ctx, all, pods)
 	failed := partial(errs, func(i int) string { return "node " + nodes[i] })
 	others, err := q.survey(ctx, l, all)
@@ -64,12 +67,12 @@ func (q *question) everything(ctx context.Context) ([]answer.Answer, error) {
 // mostFollowed is how many pods are followed to whom they wait for, of all that are not well.
 const mostFollowed = 8
 
-// followed goes on where the answers about pods end at another's door.
-func (q *question) followed(ctx context.Context, pods []v1.Pod, answers []answer.Answer) {
+// followed goes on where the answers about pods end at another's door: of those that wait, as far as there are not too many.
+func (q *question) followed(ctx context.Context, pods []v1.Pod, answers []answer.Answer, most int, waits func(*answer.Answer) bool) {
 	var waiting []*answer.Answer
 	var of []*v1.Pod
 	for a, pod := range withPods(answers, pods) {
-		if root := cluster.Root(a); len(waiting) < mostFollowed && root >= 0 && cluster.MayLead(a.Verdicts[root]) {
+		if len(waiting) < most && waits(a) {
 			waiting, of = append(waiting, a), append(of, pod)
 		}
 	}

@@ -107,12 +107,10 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		}
 		f.begin(v.Cause == answer.DependencyDown, pod.UID)
 		f.lastWell, f.since = cluster.LastWell(v), cluster.Since(a, v)
-		if f.noDNS(ctx, pod, a, i) {
-			continue
-		}
-		d := f.rootOf(ctx, pod, a, v)
-		if d.Leads() {
-			f.lead(ctx, pod, a, i, d)
+		if hop := f.noDNS(ctx, pod, a, i); hop != nil {
+			f.lead(ctx, pod, a, i, []answer.Hop{*hop}, "")
+		} else if d := f.rootOf(ctx, pod, a, v); d.Leads() {
+			f.lead(ctx, pod, a, i, f.hops(d.Path), d.Guess())
 		} else {
 			f.leftAlone(ctx, pod, a, i, d)
 		}
@@ -140,8 +138,7 @@ func (f *follower) rootOf(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 
 func podID(pod *v1.Pod) graph.ID { return graph.Of("pod", pod.Namespace, pod.Name) }
 
-func (f *follower) lead(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int, d diagnose.Diagnosis) {
-	hops, guess := f.hops(d.Path), d.Guess()
+func (f *follower) lead(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int, hops []answer.Hop, guess string) {
 	cluster.Lead(a, i, hops, guess)
 	f.call(ctx, pod, a, i)
 	f.ordinal(ctx, &a.Verdicts[i])

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/kubectl"
 )
 
 // A verdict that ends at another's door gets the cause of the last that is waited for; what

@@ -22,16 +22,41 @@ import (
 	"whylet.dev/whylet/why/serve"
 )
 
-// fromAll puts a question to every node. The answers are those of the nodes that have
+// remembered asks the node that remembers a pod: its own, by its UID, or of one that is gone, any.
+func remembered[T any](ctx context.Context, q *question, about serve.Question, ask func(node string, uid types.UID) (T, error)) (none T, err error) {
+	pod, err := oneOf[v1.Pod](ctx, q, q.space, about.Name)
+	switch {
+	case err == nil && pod.Spec.NodeName == "":
+		return none, fmt.Errorf("pod %s/%s has no node yet, so nothing was recorded of it", q.space, about.Name)
+	case err == nil && (about.UID == "" || about.UID == pod.UID):
+		return ask(pod.Spec.NodeName, pod.UID)
+	case err != nil && !apierrors.IsNotFound(err):
+		return none, fmt.Errorf("reading pod %s/%s: %w", q.space, about.Name, err)
+	}
+	gone := func(node string) (T, error) { return ask(node, about.UID) }
+	if q.options.Front != nil {
+		if node, ok := q.options.Front.Where(ctx, about); ok {
+			return gone(node)
+		}
+		return none, q.notKnown(ctx, about.Name)
+	}
+	found, err := fromAll(ctx, q, gone)
+	if len(found) > 0 {
+		return found[0], nil
+	}
+	return none, errors.Join(err, q.notKnown(ctx, about.Name))
+}
+
+// fromAll asks every node. The answers are those of the nodes that have
 // one; the error names those that failed otherwise than by knowing nothing.
-func fromAll[T any](ctx context.Context, q *question, about serve.Question) ([]T, error) {
+func fromAll[T any](ctx context.Context, q *question, ask func(node string) (T, error)) ([]T, error) {
 	nodes, err := allOf[v1.Node](ctx, q, "")
 	if err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
 	all, errs := make([]T, len(nodes)), make([]error, len(nodes))
 	name := func(i int) string { return nodes[i].Name }
-	each(all, func(i int, _ T) { all[i], errs[i] = fromNode[T](ctx, q, name(i), about) })
+	each(all, func(i int, _ T) { all[i], errs[i] = ask(name(i)) })
 	var found []T
 	for i, err := range errs {
 		switch {
@@ -51,7 +76,7 @@ func (q *question) departed(ctx context.Context, name string) ([]answer.Answer, 
 	if about := q.about(name); q.options.Front != nil {
 		found, err = q.options.Front.Departed(ctx, about)
 	} else {
-		found, err = fromAll[answer.Answer](ctx, q, about)
+		found, err = fromAll(ctx, q, func(node string) (answer.Answer, error) { return fromNode[answer.Answer](ctx, q, node, about) })
 	}
 	if len(found) > 0 {
 		newest := slices.MaxFunc(found, func(a, b answer.Answer) int { return a.Journal.From.Compare(b.Journal.From) })
@@ -163,7 +188,7 @@ func (q *question) gone(ctx context.Context, owner answer.Subject) []answer.Answ
 	case q.options.Front != nil:
 		all, _ = q.options.Front.Departed(ctx, about)
 	case q.given == nil || len(q.nodes()) <= fewNodes: // a question about everything cannot ask many nodes about each Job
-		lists, _ := fromAll[serve.List](ctx, q, about)
+		lists, _ := fromAll(ctx, q, func(node string) (serve.List, error) { return fromNode[serve.List](ctx, q, node, about) })
 		for _, list := range lists {
 			all = append(all, list.Items...)
 		}

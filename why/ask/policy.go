@@ -243,30 +243,23 @@ func host(name string) (netpol.End, bool) {
 	return netpol.End{}, strings.Contains(strings.TrimSuffix(name, "."), ".") && !cluster.MayBeService(name)
 }
 
-// noDNS gives a verdict of a pod that gets no answer about names the NetworkPolicy that blocks its requests for them.
-func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
+// noDNS is the hop to the NetworkPolicy that blocks the requests of a pod for names, which gets no answer about them.
+func (f *follower) noDNS(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) *answer.Hop {
 	if pod.Spec.HostNetwork {
-		return false
+		return nil
 	}
 	own := cluster.Words(a, a.Verdicts[i])
 	at := slices.IndexFunc(own, func(said string) bool { return cluster.MayLackDNS(said, f.existsBy(ctx, pod, said)) })
 	if at < 0 {
-		return false
+		return nil
 	}
 	said := own[at]
 	all, service := f.nameServers(ctx, pod, cluster.NameServerIn(said))
 	hop := f.blocked(ctx, all, cluster.NameServers(service), cluster.AsksNames(a.Verdicts[i].Container, said))
-	if hop == nil {
-		return false
-	}
-	if service != nil {
+	if hop != nil && service != nil {
 		hop.Service = cluster.Key(service)
 	}
-	hops := []answer.Hop{*hop}
-	cluster.Lead(a, i, hops, "")
-	f.unsure(ctx, &a.Verdicts[i])
-	cluster.Share(a, i, hops, "")
-	return true
+	return hop
 }
 
 // resolvers leads on from a pod whose names no server resolves to the servers of its cluster, where these are not well.

@@ -2,11 +2,8 @@ package ask
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	object "whylet.dev/whylet/why/question"
 	"whylet.dev/whylet/why/serve"
@@ -34,32 +31,13 @@ func proposal[T any](ctx context.Context, c *Cluster, t Target, asks func(*serve
 	about := q.about(t.Name)
 	asks(&about)
 	spec := object.Spec{Kind: "pod", Name: t.Name, WhatIf: about.WhatIf, Suggest: about.Suggest}
-	return byFront(ctx, q, q.space, spec, resultOf[T], func(q *question) (T, error) { return proposed[T](ctx, q, t, about) })
-}
-
-func proposed[T any](ctx context.Context, q *question, t Target, about serve.Question) (none T, err error) {
-	pod, err := oneOf[v1.Pod](ctx, q, q.space, t.Name)
-	if err == nil {
-		if pod.Spec.NodeName == "" {
-			return none, fmt.Errorf("pod %s/%s has no node yet, so nothing was recorded of it", q.space, t.Name)
-		}
-		about.UID = pod.UID
-		proposed, err := fromNode[T](ctx, q, pod.Spec.NodeName, about)
-		q.absent(pod.Spec.NodeName, err)
-		return proposed, err
-	}
-	if !apierrors.IsNotFound(err) {
-		return none, fmt.Errorf("reading pod %s/%s: %w", q.space, t.Name, err)
-	}
-	if q.options.Front != nil {
-		if node, ok := q.options.Front.Where(ctx, about); ok {
-			return fromNode[T](ctx, q, node, about)
-		}
-		return none, q.notKnown(ctx, t.Name)
-	}
-	found, err := fromAll[T](ctx, q, about)
-	if len(found) > 0 {
-		return found[0], nil
-	}
-	return none, errors.Join(err, q.notKnown(ctx, t.Name))
+	return byFront(ctx, q, q.space, spec, resultOf[T], func(q *question) (T, error) {
+		return remembered(ctx, q, about, func(node string, uid types.UID) (T, error) {
+			about := about
+			about.UID = uid
+			proposed, err := fromNode[T](ctx, q, node, about)
+			q.absent(node, err)
+			return proposed, err
+		})
+	})
 }

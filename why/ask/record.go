@@ -276,11 +276,11 @@ func (r *recorder) ofNode(ctx context.Context, node string, pods []v1.Pod) error
 	for _, space := range slices.Sorted(maps.Keys(r.spaces(pods))) {
 		about := r.about("")
 		about.Namespace, about.Within = space, space
-		raw, err := r.question.facts(ctx, node, about)
+		f, err := r.question.facts(ctx, node, about)
 		if err != nil {
 			return err
 		}
-		part, err := r.partOf(raw, about, node)
+		part, err := r.partOf(f, about)
 		if err != nil {
 			return err
 		}

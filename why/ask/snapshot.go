@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/record"
 )
 
@@ -207,7 +208,15 @@ func someOf[T any](ctx context.Context, q *question, space string, o metav1.List
 
 // oneOf returns an object by its name; beside an error, an empty one.
 func oneOf[T any](ctx context.Context, q *question, space, name string) (*T, error) {
-	k := kindFor[T]()
+	o, err := q.object(ctx, kindFor[T](), space, name)
+	if one, ok := any(o).(*T); ok && err == nil {
+		return one, nil
+	}
+	return new(T), err
+}
+
+// object is the same of a kind; nil beside an error.
+func (q *question) object(ctx context.Context, k record.Kind, space, name string) (metav1.Object, error) {
 	if !k.Namespaced {
 		space = ""
 	}
@@ -216,20 +225,23 @@ func oneOf[T any](ctx context.Context, q *question, space, name string) (*T, err
 		if !ok {
 			continue
 		}
-		byName, err := once(q.read, "names "+k.Path(in), func() (map[string]*T, error) { return byNames(items[T](list)), nil })
-		if one := byName[space+"/"+name]; one != nil || err != nil {
-			return one, err
+		byName, _ := once(q.read, "names "+k.Path(in), func() (map[string]metav1.Object, error) { return byNames(list), nil })
+		if one := byName[space+"/"+name]; one != nil {
+			return one, nil
 		}
 		if isWhole(list) {
-			return new(T), apierrors.NewNotFound(schema.GroupResource{Group: schema.FromAPIVersionAndKind(k.Version, k.Kind).Group, Resource: k.Resource}, name)
+			return nil, apierrors.NewNotFound(schema.GroupResource{Group: schema.FromAPIVersionAndKind(k.Version, k.Kind).Group, Resource: k.Resource}, name)
 		}
 	}
-	return once(q.read, "object "+k.Path(space)+"/"+name, func() (*T, error) {
-		one := new(T)
-		if err := q.client.CoreV1().RESTClient().Get().AbsPath(k.Path(space), name).Do(ctx).Into(any(one).(runtime.Object)); err != nil {
-			return new(T), err
+	return once(q.read, "object "+k.Path(space)+"/"+name, func() (metav1.Object, error) {
+		one, err := scheme.Scheme.New(schema.FromAPIVersionAndKind(k.Version, k.Kind))
+		if err != nil {
+			return nil, err
 		}
-		return one, nil
+		if err := q.client.CoreV1().RESTClient().Get().AbsPath(k.Path(space), name).Do(ctx).Into(one); err != nil {
+			return nil, err
+		}
+		return meta.Accessor(one)
 	})
 }
 
@@ -241,12 +253,10 @@ func items[T any](list runtime.Object) []T {
 	return nil
 }
 
-func byNames[T any](all []T) map[string]*T {
-	byName := make(map[string]*T, len(all))
-	for i := range all {
-		if m, err := meta.Accessor(&all[i]); err == nil {
-			byName[m.GetNamespace()+"/"+m.GetName()] = &all[i]
-		}
+func byNames(list runtime.Object) map[string]metav1.Object {
+	byName := map[string]metav1.Object{}
+	for _, o := range objects(list) {
+		byName[cluster.Key(o)] = o
 	}
 	return byName
 }

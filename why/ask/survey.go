@@ -165,7 +165,7 @@ func own(a *answer.Answer) bool {
 func (s *survey) services(ctx context.Context) {
 	var closed []*v1.Service
 	var targets []Target
-	is := s.closed()
+	is := s.closed(ctx)
 	for _, o := range itemsOf[v1.Service](s.lists, "service") {
 		if len(o.Spec.Selector) > 0 && !cluster.IsNew(o, s.now()) && is(o) && !s.lacksWorkload(o) {
 			closed = append(closed, o)
@@ -187,11 +187,7 @@ func (s *survey) services(ctx context.Context) {
 
 // closed reports of a Service whether no Ready pod may stand behind it: by its pods, or where they were not listed, by
 // the workloads that it selects.
-func (s *survey) closed() func(*v1.Service) bool {
-	pods := map[string][]v1.Pod{}
-	for _, p := range itemsOf[v1.Pod](s.lists, "pod") {
-		pods[p.Namespace] = append(pods[p.Namespace], *p)
-	}
+func (s *survey) closed(ctx context.Context) func(*v1.Service) bool {
 	ready := map[string][]labels.Set{}
 	for _, kind := range workloads {
 		for _, o := range objects(s.lists[kind]) {
@@ -202,7 +198,7 @@ func (s *survey) closed() func(*v1.Service) bool {
 	}
 	return func(o *v1.Service) bool {
 		if s.lists["pod"] != nil {
-			return cluster.Closed(o, cluster.Selected(o, pods[o.Namespace]))
+			return cluster.Closed(o, cluster.Selected(o, readable[v1.Pod](ctx, s.question, o.Namespace)))
 		}
 		selector := labels.SelectorFromSet(o.Spec.Selector)
 		return !slices.ContainsFunc(ready[o.Namespace], func(l labels.Set) bool { return selector.Matches(l) })

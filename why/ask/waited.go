@@ -52,21 +52,9 @@ const mostLed = 4
 // led goes on where the answers about some pods end at another's door, for who asked about
 // what stands for them; of many it would take too long.
 func (q *question) led(ctx context.Context, pods []v1.Pod, answers []answer.Answer) {
-	if !q.top {
-		return
+	if q.top {
+		q.followed(ctx, pods, answers, mostLed, func(a *answer.Answer) bool { return slices.ContainsFunc(a.Verdicts, cluster.MayLead) })
 	}
-	var waiting []int
-	for i := range answers {
-		if slices.ContainsFunc(answers[i].Verdicts, cluster.MayLead) {
-			waiting = append(waiting, i)
-		}
-	}
-	each(waiting[:min(len(waiting), mostLed)], func(_, i int) {
-		s := answers[i].Subject
-		if n := slices.IndexFunc(pods, func(p v1.Pod) bool { return p.Namespace == s.Namespace && p.Name == s.Name }); n >= 0 {
-			q.follow(ctx, &pods[n], &answers[i])
-		}
-	})
 }
 
 // turnedAway goes to whom the API server asked in vain before it would make a pod: a webhook

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -69,28 +68,18 @@ func (q *question) standsFor(ctx context.Context, b cluster.Workload) (answer.An
 
 // behind reads a workload.
 func (q *question) behind(ctx context.Context, t Target) (cluster.Workload, error) {
-	switch t.Kind {
-	case "deployment":
-		return read[appsv1.Deployment](ctx, q, t)
-	case "replicaset":
-		return read[appsv1.ReplicaSet](ctx, q, t)
-	case "statefulset":
-		return read[appsv1.StatefulSet](ctx, q, t)
-	case "daemonset":
-		b, err := read[appsv1.DaemonSet](ctx, q, t)
-		if err == nil && b.Nodes != "" && !q.options.Within {
-			if taints := (cluster.Around{Nodes: q.nodes()}).KeepsOut(b.Template); taints != "" {
-				b.Nodes += ", and " + taints
-			}
-		}
-		return b, err
+	k, _ := kindNamed(t.Kind)
+	o, err := q.object(ctx, k, q.space, t.Name)
+	if err != nil {
+		return cluster.Workload{}, err
 	}
-	return read[batchv1.Job](ctx, q, t)
-}
-
-func read[T any](ctx context.Context, q *question, t Target) (cluster.Workload, error) {
-	o, err := oneOf[T](ctx, q, q.space, t.Name)
-	return cluster.WorkloadOf(any(o).(metav1.Object)), err
+	b := cluster.WorkloadOf(o)
+	if b.Nodes != "" && !q.options.Within {
+		if taints := (cluster.Around{Nodes: q.nodes()}).KeepsOut(b.Template); taints != "" {
+			b.Nodes += ", and " + taints
+		}
+	}
+	return b, nil
 }
 
 // cronJob asks about the newest of the jobs that a CronJob made.
@@ -211,26 +200,21 @@ func (q *question) behindService(ctx context.Context, service *v1.Service) ([]an
 	return []answer.Answer{cluster.ServiceAnswer(service, pods, others, answers, q.now())}, err
 }
 
-// eachOf is what each workload of a kind in the namespace stands for.
-func eachOf[T any](ctx context.Context, q *question) (all []cluster.Workload) {
-	for o := range pointers(readable[T](ctx, q, q.space)) {
-		all = append(all, cluster.WorkloadOf(any(o).(metav1.Object)))
-	}
-	return all
-}
-
 // unmade are the answers about the workloads whose pods a Service would select if
 // there were any. What cannot be read leaves them out.
-func (q *question) unmade(ctx context.Context, service *v1.Service) []answer.Answer {
-	all := slices.Concat(eachOf[appsv1.Deployment](ctx, q), eachOf[appsv1.StatefulSet](ctx, q), eachOf[appsv1.DaemonSet](ctx, q))
+func (q *question) unmade(ctx context.Context, service *v1.Service) (answers []answer.Answer) {
 	selector := labels.SelectorFromSet(service.Spec.Selector)
-	var answers []answer.Answer
-	for _, b := range all {
-		if !selector.Matches(labels.Set(b.Template.Labels)) {
-			continue
-		}
-		if a, err := q.standsFor(ctx, b); err == nil {
-			answers = append(answers, a)
+	for _, kind := range []string{"deployment", "statefulset", "daemonset"} {
+		k, _ := kindNamed(kind)
+		list, _ := q.listOnce(ctx, k, q.space, metav1.ListOptions{})
+		for _, o := range objects(list) {
+			b := cluster.WorkloadOf(o)
+			if !selector.Matches(labels.Set(b.Template.Labels)) {
+				continue
+			}
+			if a, err := q.standsFor(ctx, b); err == nil {
+				answers = append(answers, a)
+			}
 		}
 	}
 	return answers

@@ -58,17 +58,11 @@ func AwaitsItself(service *v1.Service, pod *v1.Pod, all []v1.Pod, attempt answer
 // OwnPort is the port of a pod to which a Service leads that is asked at a port: 0 where that is not known. ok is
 // false where the Service has no such port, which is another trouble.
 func OwnPort(service *v1.Service, port int32, pod *v1.Pod) (target int32, ok bool) {
-	switch {
-	case service.Spec.ClusterIP == v1.ClusterIPNone && port != 0:
-		return port, true // its name leads to the pod itself
-	case port == 0 && len(service.Spec.Ports) != 1:
+	if port == 0 && len(service.Spec.Ports) != 1 {
 		return 0, true
 	}
-	for _, p := range service.Spec.Ports {
-		if port == 0 || p.Port == port {
-			target, _ = targetOf(p, pod)
-			return target, true
-		}
+	for _, p := range TargetPorts(service, port, pod) {
+		return p.Port, true
 	}
 	return 0, false
 }
