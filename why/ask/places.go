@@ -232,7 +232,7 @@ func (p place) explainedBy(service *v1.Service, seen, fails bool) (only []string
 	case !seen:
 		return nil, true
 	}
-	return cluster.Silences(), false
+	return cluster.Silences, false
 }
 
 // called are the Services and pods that the words of a pod's errors call by their names.

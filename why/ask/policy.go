@@ -219,7 +219,7 @@ func (f *follower) behindService(ctx context.Context, client netpol.End, service
 		return all
 	}
 	for _, pod := range cluster.Selected(service, readable[v1.Pod](ctx, f.question, service.Namespace)) {
-		if !cluster.LooksWell(&pod) || pod.Status.Phase == v1.PodSucceeded {
+		if !cluster.Serves(&pod) {
 			continue
 		}
 		server := f.endOf(ctx, &pod)
@@ -346,12 +346,12 @@ func (f *follower) unsure(ctx context.Context, v *answer.Verdict) {
 	switch {
 	case blocked:
 	case s.idle != "":
-		cluster.PolicyIdle(v, s.idle)
+		cluster.NoPolicy(v, s.idle)
 		return
 	case s.withheld != "":
 		cluster.PoliciesUnread(v, s.withheld, f.options.Now != nil)
 	case !s.unread && s.admitting && !s.denied:
-		cluster.PoliciesAdmit(v)
+		cluster.NoPolicy(v, "")
 	}
 	kinds, _ := once(f.read, "kinds of policies", func() ([]otherPolicy, error) { return f.readOtherPolicies(ctx), nil })
 	for _, kind := range kinds {

@@ -183,12 +183,11 @@ func (f *follower) nameless(ctx context.Context, pod *v1.Pod, a *answer.Answer, 
 		}
 		missing := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name}}
 		where, _, _ := cluster.Named(f.settings(ctx, pod), missing)
-		cluster.NoService(&a.Verdicts[i], missing, port, where, services)
+		var elsewhere []v1.Service
 		if !f.options.Within {
-			if all, _ := someOf[v1.Service](ctx, f.question, "", metav1.ListOptions{FieldSelector: "metadata.name=" + name}); len(all) > 0 {
-				cluster.ServiceElsewhere(&a.Verdicts[i], name, all[0].Namespace)
-			}
+			elsewhere, _ = someOf[v1.Service](ctx, f.question, "", metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 		}
+		cluster.NoService(&a.Verdicts[i], missing, port, where, services, elsewhere)
 		return true
 	}
 	return false
@@ -215,7 +214,7 @@ func (f *follower) well(ctx context.Context, space, name string) bool {
 		return false
 	}
 	behind := cluster.Selected(service, readable[v1.Pod](ctx, f.question, space))
-	return len(behind) > 0 && !slices.ContainsFunc(behind, func(p v1.Pod) bool { return !cluster.LooksWell(&p) || p.Status.Phase == v1.PodSucceeded })
+	return len(behind) > 0 && !slices.ContainsFunc(behind, func(p v1.Pod) bool { return !cluster.Serves(&p) })
 }
 
 // domain is the headless Service that gives a pod its name; nil where none does.

@@ -19,7 +19,7 @@ import (
 
 // Closed says whether who asks a Service is refused, for no pod behind it takes requests.
 func Closed(service *v1.Service, pods []v1.Pod) bool {
-	return !service.Spec.PublishNotReadyAddresses && !slices.ContainsFunc(pods, func(p v1.Pod) bool { return LooksWell(&p) && p.Status.Phase != v1.PodSucceeded })
+	return !service.Spec.PublishNotReadyAddresses && !slices.ContainsFunc(pods, func(p v1.Pod) bool { return Serves(&p) })
 }
 
 // Leads says whether a Service leads to a pod.

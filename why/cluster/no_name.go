@@ -28,8 +28,8 @@ func MayBeService(host string) bool {
 
 // NoService adds to a verdict of one that asks for a name that there is no Service of that, and which
 // has the port that it asks at. Where is what of its configuration has the name; empty where none is
-// known to.
-func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string, all []v1.Service) {
+// known to. Of those elsewhere that have the name the first is told: a short name is looked up in the pod's own namespace.
+func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string, all, elsewhere []v1.Service) {
 	var have []string
 	for i := range all {
 		if port != 0 && slices.ContainsFunc(all[i].Spec.Ports, func(p v1.ServicePort) bool { return p.Port == port }) {
@@ -43,11 +43,10 @@ func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string,
 		kubectl.Inspect("see which Services there are", kubectl.Command(missing.Namespace, "get services")),
 		answer.Fix{Text: "correct the name in " + cmp.Or(where, "what configures the program"), Risk: answer.Restarts},
 	)
-}
-
-// ServiceElsewhere adds that another namespace has a Service of the name: a short name is looked up in the pod's own.
-func ServiceElsewhere(v *answer.Verdict, name, namespace string) {
-	v.SayBecause(fmt.Sprintf("Namespace %s has a Service %s; from here its name is %s.%s.", namespace, name, name, namespace))
+	if len(elsewhere) > 0 {
+		of := elsewhere[0].Namespace
+		v.SayBecause(fmt.Sprintf("Namespace %s has a Service %s; from here its name is %s.%s.", of, missing.Name, missing.Name, of))
+	}
 }
 
 // underDomain fits a Service's whole name: its own, its namespace's, and the cluster's domain.
@@ -142,7 +141,7 @@ func Replaced(port int32, service *v1.Service, pods []v1.Pod, near func(ip strin
 			target, ok := targetOf(s, p)
 			return s.Port == port || ok && target == port
 		})
-		if !takes || !LooksWell(p) || p.Status.Phase == v1.PodSucceeded || !near(p.Status.PodIP) {
+		if !takes || !Serves(p) || !near(p.Status.PodIP) {
 			return false
 		}
 	}

@@ -51,7 +51,7 @@ func AwaitsItself(service *v1.Service, pod *v1.Pod, all []v1.Pod, attempt answer
 		return false
 	}
 	return !slices.ContainsFunc(Selected(service, all), func(other v1.Pod) bool {
-		return other.UID != pod.UID && LooksWell(&other) && other.Status.Phase != v1.PodSucceeded
+		return other.UID != pod.UID && Serves(&other)
 	})
 }
 

@@ -257,14 +257,14 @@ func PoliciesUnread(v *answer.Verdict, namespace string, recorded bool) {
 	v.AddFirst(step)
 }
 
-// PoliciesAdmit adds to a verdict on a connection that nobody answered that NetworkPolicies are not the reason.
-func PoliciesAdmit(v *answer.Verdict) {
-	v.RuledOut = append(slices.Clip(v.RuledOut), answer.Note{Cause: answer.NetworkPolicy, Text: "the NetworkPolicies that select the client or the server admit the connection"})
-}
-
-// PolicyIdle adds to a verdict on a connection that nobody answered that a policy would block it, on another node.
-func PolicyIdle(v *answer.Verdict, policy string) {
-	v.RuledOut = append(slices.Clip(v.RuledOut), answer.Note{Cause: answer.NetworkPolicy, Text: fmt.Sprintf("NetworkPolicy %s does not admit the connection, but Whylet's own nodes do not enforce policies", policy)})
+// NoPolicy adds to a verdict on a connection that nobody answered that NetworkPolicies are not the reason: they admit it, or
+// idle is one that would block it on a node which enforced policies.
+func NoPolicy(v *answer.Verdict, idle string) {
+	text := "the NetworkPolicies that select the client or the server admit the connection"
+	if idle != "" {
+		text = fmt.Sprintf("NetworkPolicy %s does not admit the connection, but Whylet's own nodes do not enforce policies", idle)
+	}
+	v.RuledOut = append(slices.Clip(v.RuledOut), answer.Note{Cause: answer.NetworkPolicy, Text: text})
 }
 
 // OtherPolicies adds to a verdict on a connection that nobody answered that the cluster has another kind of policies, or

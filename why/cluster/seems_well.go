@@ -16,12 +16,9 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// silences are the causes for which somebody answers nothing on a connection that is open.
-var silences = []answer.Cause{answer.AppHang, answer.ProcessStopped, answer.AppOverloaded, answer.CPUThrottled, answer.NodeCPUSaturated, answer.NetworkBlocked}
-
-// Silences are the causes for which somebody answers nothing on a connection.
-func Silences() []string {
-	return prose.Each(silences, func(c answer.Cause) string { return string(c) })
+// Silences are the causes for which somebody answers nothing on a connection that is open.
+var Silences = []string{
+	string(answer.AppHang), string(answer.ProcessStopped), string(answer.AppOverloaded), string(answer.CPUThrottled), string(answer.NodeCPUSaturated), string(answer.NetworkBlocked),
 }
 
 // SaysOwn says whether the containers' logs tell of an error of now that is their own,
@@ -203,6 +200,9 @@ func LooksWell(pod *v1.Pod) bool {
 	}
 	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue })
 }
+
+// Serves says whether a pod takes requests: it is ready, and not done.
+func Serves(pod *v1.Pod) bool { return LooksWell(pod) && pod.Status.Phase != v1.PodSucceeded }
 
 // answersFull says whether a verdict is about an answer of 5xx which says that a disk is full:
 // that may be another's disk.
