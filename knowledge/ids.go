@@ -52,6 +52,7 @@ var (
 	ProgramDown        = known("servers.supervisor-program-down")
 	EndExpected        = known("supervisord.exit-expected")
 	ChildKilled        = known("shell.child-killed")
+	WorkerKilled       = known("languages.worker-killed")
 	DiedOf             = known("shell.child-died-of-signal")
 	NoTemporary        = known("languages.no-temporary-directory")
 	Libraries          = known("libc.library-missing")

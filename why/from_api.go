@@ -13,6 +13,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -339,6 +340,44 @@ func oomByStatus(e ending) *finding {
 		return f.possibly() // it may have taken a child
 	}
 	return f
+}
+
+// leastKilled is how many workers have to be killed for that to be no single one that somebody ended.
+const leastKilled = 2
+
+// asksToEnd fits what a server logs before it kills a worker itself.
+var asksToEnd = regexp.MustCompile(`(?i)\bWORKER TIMEOUT\b|\bworker exceeded|\btime(?:d)? ?(?:out|limit)\b.{0,40}\bkill`)
+
+// workersKilled is the newest line of a log by which a container's workers are killed by signal 9 again and again, and not
+// by the container itself.
+func workersKilled(lines []string) (newest string, ok bool) {
+	n := 0
+	for _, line := range lines {
+		switch {
+		case asksToEnd.MatchString(line):
+			return "", false
+		case knowledge.WorkerKilled.In(line):
+			newest, n = line, n+1
+		}
+	}
+	return newest, n >= leastKilled
+}
+
+// probeWorkersKilled: workers are killed by signal 9 again and again in a container with a memory limit. Only the kernel
+// tells that it was the limit, but nobody else kills one process of a container after the other.
+func probeWorkersKilled(p *probing) *finding {
+	limit := p.of.Resources.Limits.Memory().Value()
+	if !p.h.FromAPI || limit == 0 || p.mode == impossible || p.mode == mismatch {
+		return nil
+	}
+	at, lines := p.log()
+	line, ok := workersKilled(lines)
+	if !ok {
+		return nil
+	}
+	return p.finds(answer.MemoryLimitChild, strong, at).
+		says("Processes of container %s are killed by signal 9 again and again, most likely because it reaches its memory limit of %s. Its log says: %s.", p.run.Container, prose.Size(limit), quoteAs(answer.RoleLog, logline.Message(line), kept)).
+		fix(p.h.memoryFixes(p.run, oomRecord{Limit: limit})...)
 }
 
 // replaced says whether the script that a shell is given ends with exec of a program, whatever it

@@ -54,7 +54,7 @@ func init() { // the rules ask for others' findings by this list
 		inMode(allSeen(either(neverWell(either(probeCommandLacks, probeCommandFails, probeCommandVariable)), probeCommandNoLogin, neverWell(either(probeCommandItself, probeCommandFilter)))), exitCode)), "hang")
 	fails("probe-path", allSeen(either(probePath, probeWantsLogin, inMode(probeUnknownService, notServing))), "probe-not-deployed")
 	fails("probe-protocol", either(probeWrongScheme, probeTLSSaid, probeProtocolSaid, allSeen(either(probeSpeaksOtherwise, probeWrongProtocol, probeRedirected)), probeMaySpeakOtherwise))
-	fails("child-oom", probeChildOOM)
+	fails("child-oom", either(probeChildOOM, probeWorkersKilled))
 	fails("process-stopped", probeProcessStopped)
 	fails("broke-off", either(probeDiedAnswering, inMode(probeBrokeOff, broken)), "files-limit", "takes-no-more", "probe-protocol")
 	fails("child-ended", either(probeProgramGivenUp, probeProgramDown, probeWorkersEnd, probeWorkerDied), append([]string{"waits-for-dependency", "probe-worker-late"}, stalling...)...)
