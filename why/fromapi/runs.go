@@ -16,10 +16,11 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// run is what the status shows of one run of a container; until is zero while it lasts.
+// run is what the status shows of one run of a container; until is zero and end nil while it lasts.
 type run struct {
 	attempt     int32
 	from, until time.Time
+	end         *v1.ContainerStateTerminated
 }
 
 // states are the statuses of all containers of a pod.
@@ -27,32 +28,31 @@ func states(s *v1.PodStatus) []v1.ContainerStatus {
 	return slices.Concat(s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses)
 }
 
-// last is the end of a container's newest run that ended, and which it was: of one that waits to be
-// started again the status counts that run itself.
-func last(c *v1.ContainerStatus) (t *v1.ContainerStateTerminated, attempt int32) {
-	switch {
-	case c.State.Terminated != nil:
-		return c.State.Terminated, c.RestartCount
-	case c.LastTerminationState.Terminated == nil:
-		return nil, 0
-	case c.State.Running != nil:
-		return c.LastTerminationState.Terminated, max(c.RestartCount-1, 0)
-	}
-	return c.LastTerminationState.Terminated, c.RestartCount
-}
-
-// runs are those of a container that the status shows, oldest first.
+// runs are those of a container that the status shows, oldest first. Of one that waits to be started again the status
+// counts the run that ended last itself.
 func runs(c *v1.ContainerStatus) (all []run) {
-	if before := c.LastTerminationState.Terminated; c.State.Terminated != nil && before != nil && c.RestartCount > 0 {
-		all = append(all, run{c.RestartCount - 1, before.StartedAt.Time, before.FinishedAt.Time})
+	ended := func(attempt int32, t *v1.ContainerStateTerminated) {
+		all = append(all, run{attempt, t.StartedAt.Time, t.FinishedAt.Time, t})
 	}
-	if t, attempt := last(c); t != nil {
-		all = append(all, run{attempt, t.StartedAt.Time, t.FinishedAt.Time})
+	switch before := c.LastTerminationState.Terminated; {
+	case before == nil, c.State.Terminated != nil && c.RestartCount == 0:
+	case c.State.Terminated != nil || c.State.Running != nil:
+		ended(max(c.RestartCount-1, 0), before)
+	default:
+		ended(c.RestartCount, before)
+	}
+	if t := c.State.Terminated; t != nil {
+		ended(c.RestartCount, t)
 	}
 	if r := c.State.Running; r != nil {
-		all = append(all, run{c.RestartCount, r.StartedAt.Time, time.Time{}})
+		all = append(all, run{attempt: c.RestartCount, from: r.StartedAt.Time})
 	}
 	return all
+}
+
+// over are those of them that have ended.
+func over(c *v1.ContainerStatus) []run {
+	return slices.DeleteFunc(runs(c), func(r run) bool { return r.end == nil })
 }
 
 // containers tells of the starts, ends and waits of all containers.
@@ -60,11 +60,12 @@ func (t *teller) containers() {
 	all := states(&t.Pod.Status)
 	for i := range all {
 		c := &all[i]
-		if before := c.LastTerminationState.Terminated; c.State.Terminated != nil && before != nil && c.RestartCount > 0 {
-			t.ended(c, before, c.RestartCount-1, why.Log{})
-		}
-		if e, attempt := last(c); e != nil {
-			t.ended(c, e, attempt, t.Ended[c.Name])
+		var said why.Log
+		for i, r := range over(c) {
+			if i == len(over(c))-1 {
+				said = t.Ended[c.Name]
+			}
+			t.ended(c, r, said)
 		}
 		switch {
 		case c.State.Running != nil:
@@ -77,24 +78,25 @@ func (t *teller) containers() {
 }
 
 // ended tells of one run that is over: its start, its end and what it said last.
-func (t *teller) ended(c *v1.ContainerStatus, e *v1.ContainerStateTerminated, attempt int32, said why.Log) {
+func (t *teller) ended(c *v1.ContainerStatus, r run, said why.Log) {
+	e := r.end
 	switch {
 	case reported.NeverRan(e.Reason):
-		t.tell(e.FinishedAt.Time, c.Name, attempt, fact.StartFailed{Reason: "RunContainerError", Message: e.Message, ContainerID: e.ContainerID, Exited: true, ExitCode: e.ExitCode})
+		t.tell(r.until, c.Name, r.attempt, fact.StartFailed{Reason: "RunContainerError", Message: e.Message, ContainerID: e.ContainerID, Exited: true, ExitCode: e.ExitCode})
 		return
 	case e.Reason == "ContainerStatusUnknown" || e.Reason == "Unknown": // kubelet's word; containerd's, after the machine was restarted
-		t.tell(e.FinishedAt.Time, c.Name, attempt, fact.Exited{ContainerID: e.ContainerID, Vanished: true})
+		t.tell(r.until, c.Name, r.attempt, fact.Exited{ContainerID: e.ContainerID, Vanished: true})
 		return
 	}
-	if !e.StartedAt.IsZero() {
-		t.tell(e.StartedAt.Time, c.Name, attempt, fact.Started{ContainerID: e.ContainerID, Image: c.Image, ImageID: c.ImageID})
+	if !r.from.IsZero() {
+		t.tell(r.from, c.Name, r.attempt, fact.Started{ContainerID: e.ContainerID, Image: c.Image, ImageID: c.ImageID})
 	}
 	body := fact.Exited{ContainerID: e.ContainerID, ExitCode: e.ExitCode, StartedAt: e.StartedAt.UTC(), RuntimeReason: e.Reason, Message: itsOwn(e.Message)}
 	lines, at := kept(said)
-	body.Say(lines, at, e.FinishedAt.Time)
-	t.tell(e.FinishedAt.Time, c.Name, attempt, body)
-	if t.silent(c.Name, run{attempt, e.StartedAt.Time, e.FinishedAt.Time}) {
-		t.quiet = append(t.quiet, end{c.Name, attempt})
+	body.Say(lines, at, r.until)
+	t.tell(r.until, c.Name, r.attempt, body)
+	if t.silent(c.Name, r) {
+		t.quiet = append(t.quiet, end{c.Name, r.attempt})
 	}
 }
 
@@ -144,7 +146,7 @@ func (t *teller) saying(c *v1.ContainerStatus) {
 // waits tells what failed before a container waits.
 func (t *teller) waits(c *v1.ContainerStatus) {
 	w, attempt := c.State.Waiting, c.RestartCount
-	if t, _ := last(c); t != nil {
+	if len(over(c)) > 0 {
 		attempt++
 	}
 	switch body := reported.Waiting(c.Image, w).(type) {

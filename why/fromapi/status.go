@@ -76,8 +76,8 @@ func (t *teller) lastChange() time.Time {
 		at = latest(at, c.LastTransitionTime.Time)
 	}
 	for _, c := range states(s) {
-		if e, _ := last(&c); e != nil {
-			at = latest(at, e.FinishedAt.Time)
+		for _, r := range over(&c) {
+			at = latest(at, r.until)
 		}
 	}
 	return at
