@@ -50,7 +50,7 @@ var rooms = []room{
 	}},
 	{dir: "demo", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/kubernetes", "sigs.k8s.io/yaml", module + "paint", module + "why/answer", module + "why/prose"}},
 	{dir: "demo/actor"},
-	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "logline", module + "health", module + "knowledge", module + "mesh", module + "shell", module + "why/answer", module + "why/history", module + "why/kubectl", module + "why/mounts", module + "why/prose", module + "why/words"}},
+	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", "k8s.io/utils/ptr", module + "fact", module + "logline", module + "health", module + "knowledge", module + "mesh", module + "shell", module + "why/answer", module + "why/history", module + "why/kubectl", module + "why/mounts", module + "why/prose", module + "why/words"}},
 	{dir: "why/graph", pure: true},
 	{dir: "why/diagnose", pure: true, imports: []string{module + "why/graph"}},
 	{dir: "why/history", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},

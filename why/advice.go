@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/words"
 )
 
@@ -155,19 +156,16 @@ func compareCredentials(h *inquiry, c counsel) answer.Fix {
 
 // onlySecret is the Secret from which a container has variables, and which; empty where it has several or none.
 func (h *inquiry) onlySecret(container string) (secret string, from []string) {
-	c := h.spec(container)
-	for _, e := range c.EnvFrom {
-		if e.SecretRef != nil {
-			from, secret = append(from, "its variables are of Secret "+e.SecretRef.Name), e.SecretRef.Name
-		}
-	}
-	for _, e := range c.Env {
-		if e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil {
+	for _, t := range mounts.Variables(h.spec(container)) {
+		if t.Kind != "Secret" {
 			continue
 		}
-		ref := e.ValueFrom.SecretKeyRef
-		from = append(from, fmt.Sprintf("%s is %s of Secret %s", e.Name, ref.Key, ref.Name))
-		if secret = cmp.Or(secret, ref.Name); secret != ref.Name {
+		what := "its variables are of Secret " + t.Name
+		if t.Variable != "" {
+			what = fmt.Sprintf("%s is %s of Secret %s", t.Variable, t.Keys[0], t.Name)
+		}
+		from = append(from, what)
+		if secret = cmp.Or(secret, t.Name); secret != t.Name {
 			return "", nil
 		}
 	}

@@ -109,10 +109,7 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 		return h.answersBadly(l)
 	}
 	g := all[0]
-	said := l.story.ReasonAt(g.Last)
-	if said == "" || g.another && !blames(said) {
-		said = g.text
-	}
+	said := cmp.Or(l.story.ReasonAt(g.Last), g.text)
 	c := answer.Complaint{Container: l.Container, Text: said, Another: g.another}
 	f := finding{cause: answer.AppUnhealthy, rule: logComplains, weight: fair, container: l.Container}
 	switch m, known := h.Knowledge.Meaning(said); {
@@ -313,8 +310,7 @@ func (h *inquiry) tested(container string) bool {
 		if hasProbe(*h.spec(run.Container)) {
 			return true // it would have a symptom otherwise
 		}
-		n := len(run.Looks)
-		if n == 0 || fact.Of[fact.Looked](run.Looks[n-1]).Error != "" || h.Now.Sub(run.Looks[n-1].Seen) > lookedLately {
+		if at, _ := h.freshLook(run); at == nil {
 			return false
 		}
 		looked = true

@@ -52,6 +52,14 @@ func (e ending) by() endedBy {
 	return itself
 }
 
+// signal is what ended the main process, by the kernel's word or, unseen, by the convention of exit codes.
+func (e ending) signal() (n int32, seen bool) {
+	if e.exit.Signal != 0 {
+		return e.exit.Signal, true
+	}
+	return e.exit.ExitCode - 128, false
+}
+
 func (e ending) failed() bool { return e.by() == itself && e.exit.ExitCode != 0 }
 
 // killed says whether the end is the effect of a kill of which the decision is known.

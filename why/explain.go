@@ -335,16 +335,23 @@ func letGoOn(pid int) answer.Fix {
 // lookedLately is how old a look may be that tells how a container is that nobody probes.
 const lookedLately = time.Minute
 
+// freshLook is the newest look into a run that goes on; nil where that failed, or is no longer of now.
+func (h *inquiry) freshLook(run *history.Run) (at *fact.Fact, look fact.Looked) {
+	if n := len(run.Looks); n > 0 {
+		at, look = run.Looks[n-1], fact.Of[fact.Looked](run.Looks[n-1])
+	}
+	if at == nil || look.Error != "" || h.Now.Sub(at.When()) > lookedLately {
+		return nil, look
+	}
+	return at, look
+}
+
 // servesNobody finds a container that looks well because no probe asks it: its main process
 // or the one that holds a port is stopped, or connections wait to be accepted while all is
 // idle.
 func (h *inquiry) servesNobody(run *history.Run) *finding {
-	if len(run.Looks) == 0 {
-		return nil
-	}
-	at := run.Looks[len(run.Looks)-1]
-	look := fact.Of[fact.Looked](at)
-	if look.Error != "" || h.Now.Sub(at.When()) > lookedLately {
+	at, look := h.freshLook(run)
+	if at == nil {
 		return nil
 	}
 	f := &finding{container: run.Container, weight: strong, chain: links(at)}

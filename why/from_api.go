@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
@@ -48,7 +49,7 @@ const aWhile = 30 * time.Second
 // which nobody who sends a signal would do: all runs before took as long as this one.
 func (e ending) soEachTime() bool {
 	s := &e.h.Object.Spec
-	shares := s.HostPID || s.ShareProcessNamespace != nil && *s.ShareProcessNamespace
+	shares := s.HostPID || ptr.Deref(s.ShareProcessNamespace, false)
 	return e.run.Attempt > 0 && !shares && e.at.Sub(e.h.began()) <= e.ifAlike()+aWhile
 }
 
@@ -204,18 +205,16 @@ func probeSaysWhere(p *probing) *finding {
 		return f
 	}
 	if port, line := p.loggedPort(lines); port > 0 {
-		f.cause, f.weight, f.chain = answer.ProbeWrongPort, fair, p.chain(at)
-		f.text = fmt.Sprintf("%s asks on port %d, which container %s does not declare and where nothing has ever answered; its log says that it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
-		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set %s to %d", p.field("port"), port))}
-		return f
-	}
-	if port, line := p.listensElsewhere(lines); port > 0 {
 		f.weight, f.chain = fair, p.chain(at)
-		f.text = fmt.Sprintf("%s asks on port %d, where container %s has never answered; its log says that it listens on port %d: %s.", prose.Upper(p.what()), p.port(), p.run.Container, port, quoteAs(answer.RoleLog, line, kept))
+		where := fmt.Sprintf("where container %s has never answered", p.run.Container)
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set containerPort and %s to %d, and targetPort of its Services; or have the application listen on port %d", p.field("port"), port, p.port()))}
-		return f
+		if declares(p.of, port) && !declares(p.of, p.port()) {
+			where = fmt.Sprintf("which container %s does not declare and where nothing has ever answered", p.run.Container)
+			f.cause, f.fixes = answer.ProbeWrongPort, []answer.Fix{p.h.specFix(fmt.Sprintf("set %s to %d", p.field("port"), port))}
+		}
+		return f.says("%s asks on port %d, %s; its log says that it listens on port %d: %s.", prose.Upper(p.what()), p.port(), where, port, quoteAs(answer.RoleLog, line, kept))
 	}
-	if len(p.of.Command) > 0 && slices.Contains(listensNever, path.Base(p.of.Command[0])) && (p.isAlone() || p.firstOfPod()) {
+	if len(p.of.Command) > 0 && slices.Contains(listensNever, path.Base(p.of.Command[0])) && p.isAlone() {
 		f.cause = answer.AppNotListening
 		f.text = fmt.Sprintf("The main process of container %s is %s by its command, which listens on nothing, so %s is refused.", p.run.Container, path.Base(p.of.Command[0]), p.what())
 		f.fixes = []answer.Fix{p.h.specFix("give it the command of the server, or take the probe away")}
@@ -224,41 +223,16 @@ func probeSaysWhere(p *probing) *finding {
 	return nil
 }
 
-// listensOn fits what servers log once they listen, with the port.
-var listensOn = regexp.MustCompile(`(?i)\b(?:listen(?:ing|s)?|serving|bound|binding|started|running|ready)\b.{0,60}?(?:\bport[ =:]{0,2}|:)(\d{2,5})\b`)
-
-// loggedPort is the declared port on which the container logs that it listens, where the probe asks on one that
-// neither its ports, its command, its variables nor its log name.
-func (p *probing) loggedPort(lines []string) (port int, line string) {
-	if !p.isAlone() || len(p.of.Ports) == 0 || declares(p.of, p.port()) || namesPort(p.of, p.port()) {
-		return 0, ""
-	}
-	for _, l := range slices.Backward(lines) {
-		m := listensOn.FindStringSubmatch(l)
-		if m == nil {
-			continue
-		}
-		n, err := strconv.Atoi(m[1])
-		if err != nil || n == p.port() {
-			return 0, ""
-		}
-		if declares(p.of, n) {
-			port, line = n, l
-		}
-	}
-	return port, line
-}
-
 var (
 	// listensAt matches the log line of a server that listens on a port of all addresses, or of its own.
-	listensAt = regexp.MustCompile(`(?i)\b(?:listen(?:ing|s)?|serving|bound)\b[^\d]{0,60}?(?:(?:[\s"'=*\]]|0\.0\.0\.0|\blocalhost):|\bport[ =:]{0,2})(\d{2,5})\b(?:[^:.\d]|$)`)
+	listensAt = regexp.MustCompile(`(?i)\b(?:listen(?:ing|s)?|serving|bound|binding)\b[^\d]{0,60}?(?:0\.0\.0\.0/)?(?:(?:[\s"'=*\]]|0\.0\.0\.0|\blocalhost):|\bport[ =:]{0,2})(\d{2,5})\b(?:[^:.\d]|$)`)
 	// besideThat matches words about a port that a server opens beside that of its work.
 	besideThat = regexp.MustCompile(`(?i)metrics|prometheus|admin|health|management|debug|pprof|actuator|monitor|telemetry|cluster|gossip|peer|grpc|\b(?:rmi|jmx|jdwp)\b`)
 )
 
-// listensElsewhere is the only port on which the container logs that it listens, where the probe asks on another that
+// loggedPort is the only port on which the container logs that it listens, where the probe asks on another that
 // nothing but its declared ports names.
-func (p *probing) listensElsewhere(lines []string) (port int, line string) {
+func (p *probing) loggedPort(lines []string) (port int, line string) {
 	if !p.isAlone() || namesPort(p.of, p.port()) {
 		return 0, ""
 	}
@@ -274,10 +248,6 @@ func (p *probing) listensElsewhere(lines []string) (port int, line string) {
 		port, line = n, l
 	}
 	return port, line
-}
-
-func (p *probing) firstOfPod() bool {
-	return !slices.ContainsFunc(fact.All[fact.Started](p.h.Facts), func(f *fact.Fact) bool { return f.Container != p.run.Container })
 }
 
 // shortPort are the servers whose option -p is the port: that of others is a profile, a prefix or a process ID.

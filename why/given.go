@@ -60,7 +60,7 @@ func (h *inquiry) givenVariables(f *finding, c *v1.Container, said string) (all 
 		i := slices.IndexFunc(c.Env, func(e v1.EnvVar) bool { return e.Name == name })
 		switch {
 		case i >= 0:
-			if text := h.givenFrom(f, &c.Env[i], missed); text != "" {
+			if text := h.givenFrom(f, c, &c.Env[i], missed); text != "" {
 				all = append(all, text)
 			}
 		case missed && len(c.EnvFrom) == 0:
@@ -76,7 +76,7 @@ func (h *inquiry) givenVariables(f *finding, c *v1.Container, said string) (all 
 }
 
 // givenFrom says where the value of a variable is from that words name.
-func (h *inquiry) givenFrom(f *finding, e *v1.EnvVar, missed bool) string {
+func (h *inquiry) givenFrom(f *finding, c *v1.Container, e *v1.EnvVar, missed bool) string {
 	switch from := e.ValueFrom; {
 	case from == nil && (missed || e.Value == "" || len(e.Value) > mostShown || redact.IsSetting(e.Name, e.Value)):
 		return ""
@@ -85,16 +85,16 @@ func (h *inquiry) givenFrom(f *finding, e *v1.EnvVar, missed bool) string {
 	case from.FieldRef != nil:
 		return fmt.Sprintf("Variable %s is the pod's %s.", e.Name, from.FieldRef.FieldPath)
 	}
-	kind, name, key := takenByKey(e.ValueFrom)
-	if kind == "" {
+	t, ok := takenBy(c, e.Name)
+	if !ok {
 		return ""
 	}
-	decode := map[string]shell.Line{"Secret": " | base64 -d"}[kind]
+	decode := map[string]shell.Line{"Secret": " | base64 -d"}[t.Kind]
 	f.first(h.inspect(
 		fmt.Sprintf("see the value that %s has, and whether a blank or a line end is at its end", e.Name),
-		h.kubectl(`get %s %s -o jsonpath=%s%s | od -c | tail -n 5`, strings.ToLower(kind), name, "{.data."+strings.ReplaceAll(key, ".", `\.`)+"}", decode),
+		h.kubectl(`get %s %s -o jsonpath=%s%s | od -c | tail -n 5`, strings.ToLower(t.Kind), t.Name, "{.data."+strings.ReplaceAll(t.Keys[0], ".", `\.`)+"}", decode),
 	).About(e.Name))
-	return fmt.Sprintf("Variable %s is key %s of %s %s.", e.Name, key, kind, name)
+	return fmt.Sprintf("Variable %s is key %s of %s %s.", e.Name, t.Keys[0], t.Kind, t.Name)
 }
 
 // mostShown is the longest value of a variable that is shown.
@@ -294,38 +294,18 @@ func (h *inquiry) sources(c *v1.Container) (all []source) {
 			all = append(all, source{kind, name, "at " + m.MountPath})
 		}
 	}
-	for _, e := range c.EnvFrom {
-		if kind, name := takenAsWhole(e); kind != "" {
-			all = append(all, source{kind, name, "variables"})
-		}
-	}
-	for _, e := range c.Env {
-		if kind, name, _ := takenByKey(e.ValueFrom); kind != "" {
-			all = append(all, source{kind, name, "variable " + e.Name})
-		}
+	for _, t := range mounts.Variables(c) {
+		all = append(all, source{t.Kind, t.Name, prose.Whether(t.Variable == "", "variables", "variable "+t.Variable)})
 	}
 	return all
 }
 
-// takenByKey is the ConfigMap or Secret, and its key, of which a variable is; kind is empty where it is of neither.
-func takenByKey(from *v1.EnvVarSource) (kind, name, key string) {
-	switch {
-	case from == nil:
-	case from.ConfigMapKeyRef != nil:
-		return "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key
-	case from.SecretKeyRef != nil:
-		return "Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Key
+// takenBy is what a variable of a container is taken from; ok is false where it is of no ConfigMap or Secret.
+func takenBy(c *v1.Container, variable string) (t mounts.Taken, ok bool) {
+	all := mounts.Variables(c)
+	i := slices.IndexFunc(all, func(t mounts.Taken) bool { return t.Variable == variable })
+	if i < 0 {
+		return t, false
 	}
-	return "", "", ""
-}
-
-// takenAsWhole is the one whose keys are variables.
-func takenAsWhole(from v1.EnvFromSource) (kind, name string) {
-	switch {
-	case from.ConfigMapRef != nil:
-		return "ConfigMap", from.ConfigMapRef.Name
-	case from.SecretRef != nil:
-		return "Secret", from.SecretRef.Name
-	}
-	return "", ""
+	return all[i], true
 }

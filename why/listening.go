@@ -121,12 +121,8 @@ func (h *inquiry) busyIn(run *history.Run) (part float64, ok bool) {
 // listenerEnded finds a container that looks well since no probe asks it, and whose process that
 // served is gone: a start script puts that into the background, and something else goes on.
 func (h *inquiry) listenerEnded(run *history.Run) *finding {
-	if len(run.Looks) == 0 {
-		return nil
-	}
-	at := run.Looks[len(run.Looks)-1]
-	now := fact.Of[fact.Looked](at)
-	if now.Error != "" || h.Now.Sub(at.When()) > lookedLately {
+	at, now := h.freshLook(run)
+	if at == nil {
 		return nil
 	}
 	for ended, b := range newest[fact.ProcessEnded](run.Ended) {

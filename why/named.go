@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
@@ -82,8 +83,7 @@ func (h *inquiry) pathsIn(container, line string) []string {
 
 // readable says whether everybody may read what is in a volume of a ConfigMap or a Secret. Nobody may write it.
 func readable(volume *v1.Volume) bool {
-	mode := defaultMode(volume)
-	return (volume.ConfigMap != nil || volume.Secret != nil) && (mode == nil || *mode&0o004 != 0)
+	return (volume.ConfigMap != nil || volume.Secret != nil) && defaultMode(volume)&0o004 != 0
 }
 
 // raisingFile adds where the file comes from in whose code something was raised, where nothing else
@@ -141,8 +141,8 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 	case knowledge.NoFile.In(said):
 		return []answer.Fix{kubectl.Inspect(fmt.Sprintf("see whether %s %s, mounted at %s, has %s", kind, name, mount.MountPath, key), h.kubectl("describe %s %s", strings.ToLower(kind), name))}
 	}
-	if mode := defaultMode(volume); mode != nil && *mode&0o004 == 0 && knowledge.NotOpened.In(said) {
-		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; 0444, or 0440 with the pod's fsGroup", file, volume.Name, *mode)).As(answer.StepAllowUser, nil)}
+	if mode := defaultMode(volume); mode&0o004 == 0 && knowledge.NotOpened.In(said) {
+		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; 0444, or 0440 with the pod's fsGroup", file, volume.Name, mode)).As(answer.StepAllowUser, nil)}
 	}
 	return []answer.Fix{kubectl.Edit(fmt.Sprintf("if %s, which its words name, is wrong, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name, h.Object)}
 }
@@ -150,16 +150,17 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 // overPrograms fits folders in which images have configuration of their own.
 var overPrograms = regexp.MustCompile(`^/(?:etc|usr|opt|var/lib)/`)
 
-// defaultMode is the mode that a volume's spec gives its files; nil where it gives none.
-func defaultMode(volume *v1.Volume) *int32 {
+// defaultMode is the mode that a volume gives its files, if it is of a ConfigMap or a Secret.
+func defaultMode(volume *v1.Volume) int32 {
+	var mode *int32
 	switch {
 	case volume == nil:
 	case volume.Secret != nil:
-		return volume.Secret.DefaultMode
+		mode = volume.Secret.DefaultMode
 	case volume.ConfigMap != nil:
-		return volume.ConfigMap.DefaultMode
+		mode = volume.ConfigMap.DefaultMode
 	}
-	return nil
+	return ptr.Deref(mode, v1.SecretVolumeSourceDefaultMode)
 }
 
 // setting is a value that a container's spec gives its program, and what that is called there.
@@ -187,8 +188,7 @@ func (h *inquiry) namedSetting(f *finding, container, said string) {
 		if others := settingsCalled(c, said, named); len(others) > 0 {
 			text += ", and " + prose.Some(withValues(others)) + " is what its words speak of, too"
 		}
-		fix := h.specFix(text)
-		f.first(fix)
+		f.first(h.specFix(text))
 		return
 	}
 	if fix, ok := h.calledVariable(h.spec(container), said); ok {
@@ -211,8 +211,11 @@ func (h *inquiry) calledVariable(c *v1.Container, said string) (fix answer.Fix, 
 	if called[0].ValueFrom == nil {
 		return h.specFix(text), true
 	}
-	kind, name, key := takenByKey(called[0].ValueFrom)
-	return kubectl.Edit(fmt.Sprintf("%s: it is key %s of %s %s", text, key, kind, name), kind, h.Pod.Namespace, name, h.Object), kind != ""
+	t, ok := takenBy(c, called[0].Name)
+	if !ok {
+		return fix, false
+	}
+	return kubectl.Edit(fmt.Sprintf("%s: it is key %s of %s %s", text, t.Keys[0], t.Kind, t.Name), t.Kind, h.Pod.Namespace, t.Name, h.Object), true
 }
 
 // ownFirst are the containers of the pod, one of them before the others.
@@ -326,18 +329,8 @@ func (s setting) spokenOf(said string) bool {
 		return false
 	}
 	said = strings.ToLower(said)
-	if bound.MatchString(said) && len(number[1]) > 1 && slices.ContainsFunc(parts[1:], func(part string) bool {
-		return len(part) > leastStem && strings.Contains(said, strings.ToLower(part[:len(part)-1]))
-	}) {
-		return true
-	}
 	return !slices.ContainsFunc(parts, func(part string) bool { return part != "variable" && !words.Has(said, strings.ToLower(part)) })
 }
-
-// bound fits words that a bound is reached, leastStem is how long a word has to be of which the beginning is enough.
-var bound = regexp.MustCompile(`\b(?:limit|maximum|max)\b.{0,40}\b(?:exceeded|reached|hit)\b`)
-
-const leastStem = 5
 
 // namedIn says whether words have a setting's value: one that no plain word is, or any that they quote.
 func (s setting) namedIn(said string) bool {

@@ -108,6 +108,16 @@ func (h *inquiry) slowEnd(v *answer.Verdict) {
 	}
 }
 
+// killFor is the first decision to end a container for some reason; nil where there was none.
+func (h *inquiry) killFor(reason fact.KillReason) *fact.Fact {
+	for k, b := range every[fact.Kill](h.Facts) {
+		if b.Reason == reason {
+			return k
+		}
+	}
+	return nil
+}
+
 func (h *inquiry) deadlineFinding() finding {
 	f := finding{cause: answer.ActiveDeadline, certainty: answer.Recorded, weight: certain}
 	allowed := ""
@@ -115,12 +125,8 @@ func (h *inquiry) deadlineFinding() finding {
 		allowed = fmt.Sprintf(" (%d s)", *s)
 	}
 	f.text = fmt.Sprintf("The pod was active for longer than its activeDeadlineSeconds%s allow, so the node ended it.", allowed)
-	for _, k := range fact.All[fact.Kill](h.Facts) {
-		if fact.Of[fact.Kill](k).Reason == fact.KillDeadline {
-			f.chain = append(links(k), h.firstLinks(k)...)
-			break
-		}
-	}
+	k := h.killFor(fact.KillDeadline)
+	f.chain = append(links(k), h.firstLinks(k)...)
 	f.fixes = []answer.Fix{h.specFix("raise activeDeadlineSeconds, or make the work shorter")}
 	return f
 }
@@ -194,12 +200,7 @@ func (h *inquiry) shutdownFinding() finding {
 		f.chain = links(at)
 	}
 	f.text += "."
-	for _, k := range fact.All[fact.Kill](h.Facts) {
-		if fact.Of[fact.Kill](k).Reason == fact.KillShutdown {
-			f.chain = append(f.chain, link(k))
-			break
-		}
-	}
+	f.chain = append(f.chain, links(h.killFor(fact.KillShutdown))...)
 	if h.Object != nil && metav1.GetControllerOf(h.Object) == nil {
 		f.because = append(f.because, "It has no controller, and a pod that failed is not started again, as with kubelet.")
 		f.fix(h.specFix("make it from a Deployment or StatefulSet, which replaces it after each shutdown"))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -88,7 +87,7 @@ func (all *reached) said(f *fact.Fact, line string, servers []string) {
 		for _, at := range servers {
 			all.add(f, answer.ReachSaid, at, logline.Message(line), logline.Message(line))
 		}
-	case ok && !ephemeral(n.place):
+	case ok:
 		all.add(f, answer.ReachSaid, n.place, logline.Message(line), logline.Message(line))
 	}
 }
@@ -216,7 +215,7 @@ func (h *inquiry) nameServers() []string {
 // askedByInit is the host that the command of an init container names which has not ended
 // yet: most of those that last wait for one.
 func (h *inquiry) askedByInit(run *history.Run) string {
-	if h.Object == nil || run.Started == nil || run.Exit != nil || !slices.ContainsFunc(h.Object.Spec.InitContainers, func(c v1.Container) bool { return c.Name == run.Container && c.RestartPolicy == nil }) {
+	if run.Started == nil || run.Exit != nil || !h.IsInit(run.Container) {
 		return ""
 	}
 	c := h.spec(run.Container)
@@ -244,14 +243,6 @@ func outputAbout(f *fact.Fact, host string) string {
 		return ""
 	}
 	return output
-}
-
-// ephemeral says whether a place is one from which somebody was asked, and at which nobody
-// is: an address, with a port of those that the kernel chooses (ip_local_port_range).
-func ephemeral(place string) bool {
-	host, port, ok := splitAddress(place)
-	n, err := strconv.Atoi(port)
-	return ok && err == nil && numeric(host) && n >= 32768
 }
 
 // complainsLately is how long ago a container may have said of an error that goes on: who is
@@ -354,7 +345,7 @@ func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complain
 	var at time.Time
 	if text == "" || earlier {
 		last := len(look.Said) - 1
-		switch i := words.LastWaitingForRoom(look.Said); {
+		switch i := words.LastOf(look.Said, knowledge.NoSpace, knowledge.Waits); {
 		case i >= 0 && (i == last || !knowledge.Waits.In(look.Said[last])):
 			text, another, earlier = logline.Message(look.Said[i]), false, false
 			if len(look.SaidAt) == len(look.Said) {
@@ -363,12 +354,6 @@ func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complain
 			}
 		case knowledge.Waits.In(look.Said[last]):
 			text, another, earlier = logline.Message(look.Said[last]), true, false
-		}
-	}
-	if text == "" { // no logger may call it an error
-		lines := history.SaidSince(f, since)
-		if i := words.LastOf(lines, knowledge.NoSpace); i >= 0 {
-			text, another, earlier = logline.Message(lines[i]), false, false
 		}
 	}
 	if text == "" {

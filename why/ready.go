@@ -79,6 +79,11 @@ func wasReady(run *history.Run) bool {
 	return slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return fact.Of[fact.Marked](m).Ready })
 }
 
+// wasReadyBefore says whether a run was ready at some time before a fact.
+func wasReadyBefore(run *history.Run, f *fact.Fact) bool {
+	return slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return m.ID < f.ID && fact.Of[fact.Marked](m).Ready })
+}
+
 // unreadySpell is the last time in which a run was not ready.
 func (h *inquiry) unreadySpell(run *history.Run, newest bool) []trouble {
 	var began, over, good *fact.Fact
@@ -115,16 +120,10 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) []trouble {
 	s := answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.Now}
 	s.Text = fmt.Sprintf("container %s runs, and has not been ready for %s", run.Container, prose.Span(max(h.Now.Sub(began.Seen), 0)))
 	if over != nil {
-		s.Last, s.AtStart = over.Seen, newest && run.Exit == nil && h.onlyStarted(run, began)
+		s.Last, s.AtStart = over.Seen, newest && run.Exit == nil && h.ready() && !wasReadyBefore(run, began)
 		s.Text = fmt.Sprintf("container %s was not ready for %s, until %s", run.Container, prose.Span(over.Seen.Sub(began.Seen)), over.Seen.Format(time.TimeOnly))
 	}
 	return []trouble{{s, func() answer.Verdict { return h.explainUnready(p, began) }}}
-}
-
-// onlyStarted reports whether a run was never Ready before a time without readiness, in a pod that is Ready.
-func (h *inquiry) onlyStarted(run *history.Run, began *fact.Fact) bool {
-	status, known := h.Status(h.Policy)
-	return known && readyNow(status) && !slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return m.ID < began.ID && fact.Of[fact.Marked](m).Ready })
 }
 
 // onItsWay says whether a run is younger than an earlier one was when it became ready: a command that
@@ -154,7 +153,7 @@ func failuresBetween(run *history.Run, kind fact.ProbeKind, from, to *fact.Fact)
 // as often as its threshold, or in which it waited long for something else. A container
 // that refused connections until it was up only started.
 func countsAfterwards(began, over *fact.Fact, run *history.Run, p *probing) bool {
-	if slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return m.ID < began.ID && fact.Of[fact.Marked](m).Ready }) {
+	if wasReadyBefore(run, began) {
 		return len(p.failed) > 0
 	}
 	if over.Seen.Sub(began.Seen) >= briefly && allSeen(probeWaits)(p) != nil {

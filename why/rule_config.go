@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -156,24 +157,14 @@ func givenOther(r *history.Run, spec *v1.Container) (c change, ok, compared bool
 // takenFrom is the object that a variable of a container is taken from, where it is one
 // and only one can be it.
 func takenFrom(c *v1.Container, variable string) (object, name string, ok bool) {
-	for _, e := range c.Env {
-		if e.Name == variable {
-			object, name, _ = takenByKey(e.ValueFrom)
-			return object, name, object != ""
-		}
+	if t, known := takenBy(c, variable); known {
+		return t.Kind, t.Name, true
 	}
-	for _, from := range c.EnvFrom {
-		if !strings.HasPrefix(variable, from.Prefix) {
-			continue
-		}
-		if ok {
-			return "", "", false
-		}
-		if kind, of := takenAsWhole(from); kind != "" {
-			object, name, ok = kind, of, true
-		}
+	whole := slices.DeleteFunc(mounts.Variables(c), func(t mounts.Taken) bool { return t.Variable != "" })
+	if len(whole) != 1 {
+		return "", "", false
 	}
-	return object, name, ok
+	return whole[0].Kind, whole[0].Name, true
 }
 
 // configThenNo: the application says no since a change.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -122,21 +123,30 @@ func replacedByRevision(h *inquiry) *finding {
 	if _, target := h.disruption(); !ok || target != nil || h.byOther() {
 		return nil
 	}
-	var newest *fact.Fact
-	for k, b := range every[fact.SpecSeen](h.Kin) {
-		if o := b.Object; o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && revision(o) != revision(h.Object) && !k.Seen.Before(h.FirstSeen()) &&
-			k.Seen.After(at.Seen.Add(-rolloutBefore)) && k.Seen.Before(at.Seen.Add(rolloutAfter)) {
-			newest = k
-		}
-	}
-	if newest == nil {
+	others := h.kin(at.Seen.Add(-rolloutBefore), at.Seen.Add(rolloutAfter), func(o *v1.Pod) bool { return revision(o) != revision(h.Object) })
+	if len(others) == 0 {
 		return nil
 	}
-	return &finding{
-		cause: answer.RolledOut, weight: strong, chain: append(links(at), kinLink(newest)),
-		text:  fmt.Sprintf("Its controller replaced the pod by one of another revision: %s came (revision %s instead of %s).", fact.Of[fact.SpecSeen](newest).Object.Name, revision(fact.Of[fact.SpecSeen](newest).Object), revision(h.Object)),
-		fixes: []answer.Fix{h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", kubectl.Workload(h.Object)))},
+	newest := others[len(others)-1]
+	object := fact.Of[fact.SpecSeen](newest).Object
+	f := concluded(answer.RolledOut, strong, at).fix(h.inspectRollout()).
+		says("Its controller replaced the pod by one of another revision: %s came (revision %s instead of %s).", object.Name, revision(object), revision(h.Object))
+	f.chain = append(f.chain, kinLink(newest))
+	return f
+}
+
+// kin are the other pods of the pod's workload that fit and were first seen in a time, and not before the pod itself.
+func (h *inquiry) kin(after, before time.Time, fits func(*v1.Pod) bool) (all []*fact.Fact) {
+	for k, b := range every[fact.SpecSeen](h.Kin) {
+		if o := b.Object; o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && fits(o) && k.Seen.After(after) && k.Seen.Before(before) && !k.Seen.Before(h.FirstSeen()) {
+			all = append(all, k)
+		}
 	}
+	return all
+}
+
+func (h *inquiry) inspectRollout() answer.Fix {
+	return h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", kubectl.Workload(h.Object)))
 }
 
 // notReplaced: its controller did not want it any more.
@@ -163,21 +173,19 @@ func (h *inquiry) heir() *fact.Fact {
 	if kind, _ := h.Controller(); !ok || kind == "" || kind == "Job" {
 		return nil
 	}
-	for k, b := range every[fact.SpecSeen](h.Kin) {
-		if o := b.Object; o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && revision(o) == revision(h.Object) &&
-			k.Seen.After(at.Seen.Add(-time.Second)) && k.Seen.Before(at.Seen.Add(replaces+h.graceful())) && k.Seen.After(h.FirstSeen()) {
-			return k
-		}
+	like := func(o *v1.Pod) bool { return revision(o) == revision(h.Object) }
+	for _, k := range h.kin(at.Seen.Add(-time.Second), at.Seen.Add(replaces+h.graceful()), like) {
+		return k
 	}
 	return nil
 }
 
 // graceful is how long a StatefulSet's next pod waits for this one to be gone.
 func (h *inquiry) graceful() time.Duration {
-	if kind, _ := h.Controller(); kind != "StatefulSet" || h.Object.Spec.TerminationGracePeriodSeconds == nil {
+	if kind, _ := h.Controller(); kind != "StatefulSet" {
 		return 0
 	}
-	return time.Duration(*h.Object.Spec.TerminationGracePeriodSeconds) * time.Second
+	return time.Duration(ptr.Deref(h.Object.Spec.TerminationGracePeriodSeconds, 0)) * time.Second
 }
 
 // revision tells the templates of a workload apart.
@@ -290,10 +298,7 @@ func (h *inquiry) ofNone() bool {
 
 // rescaled are the words of a pod's Deployment about why the pod went.
 func (h *inquiry) rescaled(at *fact.Fact, set string) (r fact.Rescaled, down, up *fact.Fact) {
-	d := fact.Departure{Deleted: at.When()}
-	if s := h.Object.Spec.TerminationGracePeriodSeconds; s != nil {
-		d.Grace = time.Duration(*s) * time.Second
-	}
+	d := fact.Departure{Deleted: at.When(), Grace: time.Duration(ptr.Deref(h.Object.Spec.TerminationGracePeriodSeconds, 0)) * time.Second}
 	if gone, _, ok := fact.Latest[fact.ObjectGone](h.Facts); ok {
 		d.Gone = gone.Seen
 	}
@@ -338,7 +343,7 @@ func deploymentScaled(h *inquiry) *finding {
 	if r.Up != nil {
 		f.cause = answer.RolledOut
 		f.text = fmt.Sprintf("Deployment %s replaced the pod by one of another revision: it scaled up ReplicaSet %s, and %s down.", name, r.Up.Set, set)
-		return f.fix(h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", kubectl.Workload(h.Object))))
+		return f.fix(h.inspectRollout())
 	}
 	f.cause = answer.ScaledDown
 	f.text = fmt.Sprintf("Deployment %s wanted fewer pods: it scaled ReplicaSet %s down%s to %d, which deleted this one, and no other ReplicaSet of its came instead.", name, set, prose.Whether(r.Down.From < 0, "", fmt.Sprintf(" from %d", r.Down.From)), r.Down.To)

@@ -205,8 +205,7 @@ var portOf = regexp.MustCompile(`(?:\S:|\bport )(\d{2,5})\b`)
 // started only when it has ended, and what to do about that; empty of any other.
 func (h *inquiry) notBegunYet(container, place, said string) (why string, fix answer.Fix) {
 	host, port := hostIn(place), portOf.FindStringSubmatch(place+" "+said)
-	isInit := func(c v1.Container) bool { return c.Name == container && c.RestartPolicy == nil }
-	if h.Object == nil || port == nil || !loopback(host) || !slices.ContainsFunc(h.Object.Spec.InitContainers, isInit) {
+	if port == nil || !loopback(host) || !h.IsInit(container) {
 		return "", answer.Fix{}
 	}
 	who := "what serves there"
@@ -264,11 +263,11 @@ func (p *probing) waitsFor(at *fact.Fact) (n needed, how string) {
 	if p.run.Exit != nil {
 		lines = p.run.LastSaid(p.since())
 	}
-	return p.h.waitsFor(p.run.Container, at, lines)
+	return p.h.waitsFor(at, lines)
 }
 
 // waitsFor is the same of any container, by a look and the end of its log.
-func (h *inquiry) waitsFor(container string, at *fact.Fact, lines []string) (n needed, how string) {
+func (h *inquiry) waitsFor(at *fact.Fact, lines []string) (n needed, how string) {
 	// What it says that it waits for may stand beside what each try came to.
 	waits := ""
 	for _, line := range slices.Backward(lines[max(0, len(lines)-3):]) {
@@ -280,7 +279,7 @@ func (h *inquiry) waitsFor(container string, at *fact.Fact, lines []string) (n n
 		n.place = cmp.Or(n.place, words.Place(waits))
 		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(awaited(n.place), "something"), n.what, quote(n.said, 100))
 	}
-	if n, how := h.awaited(at, container, forever); how != "" && words.LastOf(lines, knowledge.SaysReady) < 0 {
+	if n, how := h.awaited(at, forever); how != "" && words.LastOf(lines, knowledge.SaysReady) < 0 {
 		return n, how // who says that it is ready awaits work there
 	}
 	if waits != "" {

@@ -23,10 +23,7 @@ import (
 // crashSignal: it died of a signal of its own making. An exit code says that only by
 // convention, so without the kernel's word the answer says so.
 func crashSignal(e ending) *finding {
-	n, seen := e.exit.Signal, true
-	if n == 0 {
-		n, seen = e.exit.ExitCode-128, false
-	}
+	n, seen := e.signal()
 	if !slices.Contains(fact.Faults, n) || !seen && e.exit.StatusKnown {
 		return nil // a code that was given to exit(2), as far as the kernel saw
 	}
@@ -135,17 +132,8 @@ const mostTyped = 160
 // commandToType formats the command of a container for a shell, in brackets; "" if only the image has it, or if it is too long.
 func (h *inquiry) commandToType(container string) string {
 	c := h.spec(container)
-	line := quoteCommand(append(slices.Clone(c.Command), c.Args...))
+	line := shell.Quote(slices.Concat(c.Command, c.Args)...)
 	return prose.Whether(len(c.Command) > 0 && len(line) <= mostTyped, fmt.Sprintf(" (type %s)", line), "")
-}
-
-// quoteCommand quotes a command for a shell.
-func quoteCommand(command []string) string {
-	all := make([]string, len(command))
-	for i, word := range command {
-		all[i] = shell.Quote(word)
-	}
-	return strings.Join(all, " ")
 }
 
 // ownExit: it ended by itself with an error.

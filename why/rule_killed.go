@@ -20,10 +20,7 @@ var kills = []int32{1, 2, 3, 9, 10, 12, 15}
 
 // killedFromOutside: somebody who is not the node sent the signal.
 func killedFromOutside(e ending) *finding {
-	n, seen := e.exit.Signal, true
-	if n == 0 {
-		n, seen = e.exit.ExitCode-128, false
-	}
+	n, seen := e.signal()
 	if !slices.Contains(kills, n) || e.exit.MainOOMKilled || e.exit.Vanished || !seen && e.exit.StatusKnown {
 		return nil
 	}
@@ -60,11 +57,9 @@ func vanished(e ending) *finding {
 		return nil
 	}
 	if boot := e.h.RebootBefore(e.run); boot != nil {
-		return &finding{
-			cause: answer.NodeRestarted, weight: strong, chain: append(e.chain(), link(boot)),
-			text:  fmt.Sprintf("The machine was restarted; container %s ended with it, and its exit code is not known.", e.run.Container),
-			fixes: []answer.Fix{e.h.inspect("see why the machine restarted", "journalctl -b -1 -e")},
-		}
+		return e.finds(answer.NodeRestarted, strong, boot).
+			says("The machine was restarted; container %s ended with it, and its exit code is not known.", e.run.Container).
+			fix(e.h.inspect("see why the machine restarted", "journalctl -b -1 -e"))
 	}
 	if e.order() != unordered {
 		return nil // whoever decides here removes what has ended
@@ -141,29 +136,8 @@ func (e ending) handedOn() (*fact.Fact, fact.ProcessEnded) {
 	return nil, fact.ProcessEnded{}
 }
 
-// handedOnBefore is the same of an earlier run: what ends in the same way again and again
-// is told once, and then only counted.
-func (e ending) handedOnBefore() (*fact.Fact, fact.ProcessEnded) {
-	for _, r := range slices.Backward(e.h.Runs(e.run.Container)) {
-		if r.Exit == nil || r.Attempt >= e.run.Attempt {
-			continue
-		}
-		if o := newEnding(e.h, r); o.exit.ExitCode == e.exit.ExitCode && e.exit.Signal == 0 {
-			if at, b := o.handedOn(); at != nil {
-				return at, b
-			}
-		}
-	}
-	return nil, fact.ProcessEnded{}
-}
-
 func childCrashHandedOn(e ending) *finding {
 	at, b := e.handedOn()
-	if at == nil {
-		if at, b = e.handedOnBefore(); at != nil {
-			b.PID = 0
-		}
-	}
 	if at == nil {
 		return e.crashToldByShell()
 	}

@@ -114,9 +114,6 @@ func oomChildThenExit(e ending) *finding {
 	}
 	f := e.oom(record)
 	f.weight = strong
-	if f.cause == answer.MemoryLimit {
-		f.cause = answer.MemoryLimitChild
-	}
 	if open {
 		f.weight, f.then = fair, []string{"the main process, a shell, may have handed on the child's exit code 137."}
 		return f
@@ -140,9 +137,6 @@ func (e ending) hookOOM(hook *fact.Fact) *finding {
 			continue
 		}
 		f := e.oom(record)
-		if f.cause == answer.MemoryLimit {
-			f.cause = answer.MemoryLimitChild
-		}
 		f.rule, f.weight = "child-oom", strong
 		f.chain = e.chain(record, hook, e.run.Kill)
 		f.then = []string{fmt.Sprintf("its postStart hook, whose memory counts to that limit, failed then (%s), so the node ended the container and starts it again.", strings.TrimRight(hookSaid(b.Error), ":. "))}

@@ -28,12 +28,6 @@ func probeCommandLacks(p *probing) *finding {
 	if name == "" {
 		return nil
 	}
-	if strings.Contains(p.command(), "$("+name+")") {
-		return p.finds(answer.ProbeCommandFailed, strong).
-			says("The command of the %s probe has $(%[2]s), which Kubernetes leaves as it is, as the env of the container has no such variable: its shell takes %[2]s for a program (%[3]s). That says nothing of the application.",
-				kindWord(p.kind), name, quote(words.Told(p.last.Evidence.Output), kept)).
-			fix(p.h.specFix(fmt.Sprintf("put %s into the container's env, or write $%[1]s in place of $(%[1]s) in %[2]sProbe.exec.command, if its image or its envFrom sets it; or probe with httpGet or tcpSocket, which ask the pod's address", name, kindWord(p.kind))))
-	}
 	return p.finds(answer.ProbeCommandFailed, strong).
 		says("The command of the %s probe (%s) cannot do its work in container %s: its shell does not find %s (%s), which says nothing of the application.",
 			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, name, quote(words.Told(p.last.Evidence.Output), kept)).
@@ -114,7 +108,7 @@ func probeImpossible(p *probing) *finding {
 	if ev != nil && ev.Handler == fact.Exec {
 		f.text = fmt.Sprintf("The command of the %s probe (%s) cannot be run in container %s: %s.", kindWord(p.kind), prose.Brief(cmp.Or(ev.Target, p.command()), 80), p.run.Container, lastClause(p.last.Message, ev))
 		does := fmt.Sprintf("correct %sProbe.exec.command of container %s, or probe with httpGet, tcpSocket or grpc, which need no program in the image", kindWord(p.kind), p.run.Container)
-		if lacks := p.lacks(); lacks != "" {
+		if lacks := knowledge.NoCommand.Slots(ev.Output + "\n" + ev.Error)["program"]; lacks != "" {
 			f.because = []string{fmt.Sprintf("The image has no program %s.", lacks)}
 			does = fmt.Sprintf("use another program than %s in %sProbe.exec.command of container %s, or an image that has it; httpGet, tcpSocket and grpc need none", lacks, kindWord(p.kind), p.run.Container)
 		}
@@ -133,22 +127,6 @@ func (p *probing) portNotDeclared(name string) *finding {
 		fix(p.h.specFix(fmt.Sprintf("declare the port under that name in the ports of container %s (name: %s), or give %sProbe its number or a name that is declared%s", p.run.Container, name, kindWord(p.kind), inBrackets("", prose.Some(portNames(p.of))))))
 	f.rule = "probe-command"
 	return f
-}
-
-// lacks is the program that the probe's command does not find: by a shell's words, or by the runtime's own, which
-// names the first word of the command; empty where nobody says it.
-func (p *probing) lacks() string {
-	ev := p.last.Evidence
-	if name := knowledge.NoCommand.Slots(ev.Output + "\n" + ev.Error)["program"]; name != "" {
-		return name
-	}
-	argv := p.argv()
-	if ev.ExitCode != nil && *ev.ExitCode == 127 && len(argv) == 3 && slices.Contains(shells, path.Base(argv[0])) && asScript.MatchString(argv[1]) {
-		if script := strings.Fields(argv[2]); len(script) > 0 && !strings.ContainsAny(argv[2], ";|&$(`\n") {
-			return script[0] // the only program of that script
-		}
-	}
-	return ""
 }
 
 // namedPort is the port's name, if the probe uses one that its container lacks.

@@ -1,7 +1,6 @@
 package why
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -58,10 +57,7 @@ func (p *probing) awaits() (n needed, how string, at *fact.Fact) {
 		if n := len(p.before); n > 0 {
 			most = f.Seen.Sub(p.before[n-1].End()) + p.timeout()
 		}
-		if n, how := p.h.awaited(f, p.run.Container, most); how != "" {
-			if complaint.place != "" {
-				how += ". Its log says: " + quoteAs(answer.RoleLog, logline.Message(complaint.said), quoted)
-			}
+		if n, how := p.h.awaited(f, most); how != "" {
 			return n, how, f
 		}
 	}
@@ -74,18 +70,16 @@ func (p *probing) awaits() (n needed, how string, at *fact.Fact) {
 // awaited is whom a container waits for by what a look found of its connections: a question
 // that is not answered, or a connection that is not. A question that was asked longer ago
 // than most is of one that waits for work, as it did while it was well.
-func (h *inquiry) awaited(at *fact.Fact, container string, most time.Duration) (n needed, how string) {
+func (h *inquiry) awaited(at *fact.Fact, most time.Duration) (n needed, how string) {
 	look := fact.Of[fact.Looked](at)
 	for _, d := range look.Open {
 		if d.Other || d.Unanswered == 0 || d.Unanswered > most {
 			continue
 		}
-		n = needed{place: d.Remote, since: at.Seen.Add(-d.Unanswered)}
 		if host := hostIn(d.Remote); loopback(host) || h.ownAddress(host) {
-			if n.place = h.besideAt(look, d.Remote, container); n.place == "" {
-				continue // itself
-			}
+			continue // itself, or beside it
 		}
+		n = needed{place: d.Remote, since: at.Seen.Add(-d.Unanswered)}
 		return n, fmt.Sprintf("an answer of %s: nothing has come back from there since it sent something %s before%s", awaited(n.place), prose.Span(d.Unanswered), inBrackets("", process(d.Command, d.PID)))
 	}
 	for _, d := range look.Dialing {
@@ -94,21 +88,6 @@ func (h *inquiry) awaited(at *fact.Fact, container string, most time.Duration) (
 		}
 	}
 	return needed{}, ""
-}
-
-// besideAt names who listens at a place of the pod's own, where that is another container.
-func (h *inquiry) besideAt(look fact.Looked, place, container string) string {
-	_, port, _ := splitAddress(place)
-	for _, l := range listenersAt(look.Listeners, port) {
-		if !l.Other {
-			continue
-		}
-		if owner := h.Owner(l.PID); owner != "" && owner != container {
-			return fmt.Sprintf("%s (container %s)", place, owner)
-		}
-		return fmt.Sprintf("%s (%s of another container)", place, cmp.Or(prose.Brief(l.Command, 30), "a process"))
-	}
-	return ""
 }
 
 // blamed is the last of the log's lines that says that another is not reached, or fails it, and

@@ -118,7 +118,7 @@ func probeChildOOM(p *probing) *finding {
 		f.weight = weak
 	case p.late() && p.diedAllTheWhile(kills):
 		f.weight = certain // whoever is to answer is killed again and again
-	case p.mode == exitCode, p.mode == answered && (p.told() || wellSince), !p.told() && !p.worked() && !p.anotherWorked():
+	case p.mode == exitCode, p.mode == answered && (p.told() || wellSince), !p.told() && !p.worked():
 		f.weight = fair
 	case p.late() && killedIn(kills, p.from.Add(-p.timeout()), p.from): // nobody was left to give the answer
 		f.weight = certain // a busy node or a queue is no rival to that
@@ -195,18 +195,6 @@ func (p *probing) livedThrough(kill *fact.Fact) int {
 		}
 	}
 	return n
-}
-
-// anotherWorked says whether another probe had succeeded, in this run or an earlier
-// one: the container comes up, though this probe was asked too late to see it.
-func (p *probing) anotherWorked() bool {
-	for _, r := range p.h.Runs(p.run.Container) {
-		if slices.ContainsFunc(r.Probes, func(f *fact.Fact) bool { return !bad(fact.Of[fact.Probed](f)) && f.When().Before(p.from) }) ||
-			slices.ContainsFunc(r.Counts, func(f *fact.Fact) bool { return fact.Of[fact.Counted](f).Successes > 0 && f.Seen.Before(p.from) }) {
-			return true
-		}
-	}
-	return false
 }
 
 // diedAllTheWhile says whether there was a kill, at least, between each two of the attempts that were not answered.

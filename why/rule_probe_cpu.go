@@ -130,9 +130,6 @@ func probeNodeCPU(p *probing) *finding {
 	}
 	f, now := p.starvedWhileAsked()
 	if f == nil {
-		f, now = p.starved(p.around())
-	}
-	if f == nil {
 		return nil
 	}
 	calm, ok := p.calmUse()
@@ -219,18 +216,6 @@ func (p *probing) saturated(waited, over time.Duration, samples ...*fact.Fact) *
 		says("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s failed.",
 			p.run.Container, prose.Span(min(waited, over)), prose.Span(over), p.what()).
 		fix(p.h.specFix("give container "+p.run.Container+" a CPU request, so that it gets its share"), p.h.inspect("see which pods use the CPU", "kubectl top pods -A --sort-by=cpu"))
-}
-
-// starved compares two samples, which may be nil.
-func (p *probing) starved(a, b *fact.Fact) (*finding, use) {
-	if a == nil {
-		return nil, use{}
-	}
-	now := useBetween(a, b)
-	if now.over <= 0 || now.waited < now.over/2 {
-		return nil, now
-	}
-	return p.saturated(now.waited, now.over, a, b), now
 }
 
 // probeMemoryHigh finds that the kernel throttled the container at its memory.high

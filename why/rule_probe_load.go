@@ -57,25 +57,16 @@ func (p *probing) hasServed() bool {
 
 // probeAnswersLate: answers do come, after the timeout.
 func probeAnswersLate(p *probing) *finding {
-	late := p.last.Evidence != nil && p.last.Evidence.FirstByte > p.timeout()
 	slow, quick := p.slowSuccesses()
-	if came, silent := p.again(); !late && (silent != nil && came == nil || !p.slowLately()) {
+	if came, silent := p.again(); silent != nil && came == nil || !p.slowLately() {
 		return nil // it answers later than any patience, or was quick up to the end
 	}
 	f := p.finds(answer.ProbeTimeoutTooShort, fair)
 	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("raise %s of container %s above %d", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()))), p.h.inspect("let the history propose one", p.h.why("--suggest"))}
 	switch {
-	case late && quick > 0, slow > 0 && quick > 2*slow:
+	case slow > 0 && quick > 2*slow:
 		f.cause = answer.AppOverloaded
 		f.text = fmt.Sprintf("The application became slow: it answered %s within %s before, and now later than the timeout of %s.", p.what(), prose.Span(p.timeout()/5), prose.Span(p.timeout()))
-		if late {
-			f.weight = strong
-			f.text = fmt.Sprintf("The application became slow: it connects at once (%s) and its first byte comes after %s, later than the timeout of %s.",
-				prose.Span(p.last.Evidence.Connect), prose.Span(p.last.Evidence.FirstByte), prose.Span(p.timeout()))
-		}
-	case late:
-		f.weight = strong
-		f.text = fmt.Sprintf("The answers to %s come, but later than its timeout: the first byte after %s; the probe allows %s.", p.what(), prose.Span(p.last.Evidence.FirstByte), prose.Span(p.timeout()))
 	case slow >= 3:
 		f.weight = strong
 		f.text = fmt.Sprintf("The answers to %s are correct, but often later than its timeout of %s: %s took more than half of it, the others were too late.",

@@ -294,11 +294,8 @@ func (h *inquiry) elsewhere(container, place string) answer.Fix {
 // asksItself: it asks its own pod for what nobody there is meant to serve, as programs do that are given no address.
 func (p *probing) asksItself(n needed, said, looked *fact.Fact, look fact.Looked) *finding {
 	_, port, _ := splitAddress(n.place)
-	if port == "" || len(listenersAt(look.Listeners, port)) > 0 {
+	if len(listenersAt(look.Listeners, port)) > 0 {
 		return nil
-	}
-	if _, who, known := p.servedBy(); known && who.Address != "" && strings.HasSuffix(who.Address, ":"+port) {
-		return nil // it was there
 	}
 	f := p.finds(answer.DependencyDown, strong, said, looked).fix(p.h.elsewhere(p.run.Container, n.place), p.h.logsFix(p.run)).
 		says("Container %s asks port %s of its own pod (%s), in which nothing else runs and nobody listens there: %s.", p.run.Container, port, n.place, quote(logline.Message(n.said), quoted))
@@ -333,7 +330,7 @@ func probeSiblingElsewhere(p *probing) *finding {
 		case on == port:
 			return nil // it has come up since
 		case l.Other:
-			f.cause, f.weight, f.container = answer.AppListensElse, strong, p.containerOf(l)
+			f.cause, f.weight, f.container = answer.AppListensElse, strong, p.h.Owner(l.PID)
 			other = append(other, fmt.Sprintf("%s (%s)", l.Address, prose.Brief(l.Command, 30)))
 		}
 	}
@@ -387,22 +384,6 @@ func (p *probing) onlyOtherDown() *history.Run {
 // others are the listeners of other containers of the pod.
 func others(look fact.Looked) []fact.Listener {
 	return slices.DeleteFunc(slices.Clone(look.Listeners), func(l fact.Listener) bool { return !l.Other })
-}
-
-// containerOf is the container of the pod that has a listener, where there are only two or
-// its main process listens; "" where that is not known.
-func (p *probing) containerOf(l fact.Listener) string {
-	if owner := p.h.Owner(l.PID); owner != "" {
-		return owner
-	}
-	if p.h.Object != nil && len(p.h.Object.Spec.Containers) == 2 {
-		for _, c := range p.h.Object.Spec.Containers {
-			if c.Name != p.run.Container {
-				return c.Name
-			}
-		}
-	}
-	return ""
 }
 
 func hostIn(place string) string {

@@ -125,9 +125,6 @@ func (p *probing) voiced(f *finding) {
 	if !slices.Contains(unvoiced, f.cause) || f.quotesLog() {
 		return
 	}
-	if ev := p.last.Evidence; ev != nil && ev.Output != "" && p.mode == answered && !logline.Within(said, words.Told(ev.Output)) {
-		f.because = append(slices.Clip(f.because), fmt.Sprintf("It answers %d%s.", ev.Status, saying(ev.Output)))
-	}
 	c := p.complained()
 	if at, meanwhile := p.saidMeanwhile(); c.at == nil {
 		c.at, c.said = at, meanwhile

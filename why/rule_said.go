@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
@@ -185,8 +186,8 @@ func (e ending) notItsFile() (said, less string) {
 			_, volume := e.h.volumeOf(e.run.Container, mounts.Clean(strings.TrimRight(m[1], ".-")))
 			mode := defaultMode(volume)
 			grouped := pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.FSGroup != nil
-			if knowledge.NotOpened.In(line) && mode != nil && *mode&0o004 == 0 && !grouped {
-				return line, fmt.Sprintf("%s, and volume %s lets root alone read its files (defaultMode %04o)", e.h.fewerRights(e.spec), volume.Name, *mode)
+			if knowledge.NotOpened.In(line) && mode&0o004 == 0 && !grouped {
+				return line, fmt.Sprintf("%s, and volume %s lets root alone read its files (defaultMode %04o)", e.h.fewerRights(e.spec), volume.Name, mode)
 			}
 		}
 	}
@@ -201,11 +202,7 @@ func (e ending) notItsDatabase() *finding {
 	if said == "" || pod == nil || e.h.userOf(e.spec) == 0 || pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.FSGroup != nil {
 		return nil
 	}
-	given := slices.Concat(e.spec.Command, e.spec.Args)
-	for _, v := range e.spec.Env {
-		given = append(given, v.Value)
-	}
-	for _, m := range aPath.FindAllStringSubmatch(strings.Join(given, "\n"), -1) {
+	for _, m := range aPath.FindAllStringSubmatch(e.h.valuesOf(e.run.Container), -1) {
 		file := mounts.Clean(m[1])
 		mount, volume := e.h.volumeOf(e.run.Container, file)
 		if volume == nil || volume.PersistentVolumeClaim == nil && volume.HostPath == nil && (volume.EmptyDir == nil || mount.SubPath == "" && path.Dir(file) == path.Clean(mount.MountPath)) {
@@ -283,7 +280,7 @@ var byDefault = []string{"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSET
 func gives(c *v1.Container, capability string) bool {
 	own, usual := c.SecurityContext, slices.Contains(byDefault, capability)
 	switch {
-	case own != nil && own.Privileged != nil && *own.Privileged:
+	case own != nil && ptr.Deref(own.Privileged, false):
 		return true
 	case own == nil || own.Capabilities == nil:
 		return usual
@@ -339,16 +336,13 @@ func (h *inquiry) contexts(c *v1.Container) (*v1.PodSecurityContext, *v1.Securit
 // userOf is the user other than root whom the spec has a container run as; 0 where it names none.
 func (h *inquiry) userOf(c *v1.Container) int64 {
 	pod, own := h.contexts(c)
-	if user := cmp.Or(own.RunAsUser, pod.RunAsUser); user != nil && c.Name != "" {
-		return *user
-	}
-	return 0
+	return ptr.Deref(cmp.Or(own.RunAsUser, pod.RunAsUser), 0)
 }
 
 // readOnly says whether a container may not write to its root file system.
 func (h *inquiry) readOnly(c *v1.Container) bool {
 	_, own := h.contexts(c)
-	return own.ReadOnlyRootFilesystem != nil && *own.ReadOnlyRootFilesystem
+	return ptr.Deref(own.ReadOnlyRootFilesystem, false)
 }
 
 // fewerRights says what a container's security context takes from it; "" when it

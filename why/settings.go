@@ -142,14 +142,9 @@ func (h *inquiry) throughProxy(f *finding, container, said string) {
 // inMemory names the volumes of a container that lie in memory, with their mounts.
 func (h *inquiry) inMemory(container string) []string {
 	var all []string
-	for _, v := range h.podSpec().Volumes {
-		if v.EmptyDir == nil || v.EmptyDir.Medium != v1.StorageMediumMemory {
-			continue
-		}
-		for _, m := range h.spec(container).VolumeMounts {
-			if m.Name == v.Name {
-				all = append(all, fmt.Sprintf("%s (at %s)", v.Name, m.MountPath))
-			}
+	for m, v := range h.mounted(container) {
+		if v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumMemory {
+			all = append(all, fmt.Sprintf("%s (at %s)", v.Name, m.MountPath))
 		}
 	}
 	return all

@@ -112,23 +112,14 @@ func (h *inquiry) objectOfVolume(volume, kind string) (of, name string) {
 	if i < 0 {
 		return kind, ""
 	}
-	v := &h.Object.Spec.Volumes[i]
-	if of, name, _ := mounts.Source(v); of != "" {
-		return strings.ToLower(of), name
-	}
-	var all []string
-	for _, s := range cmp.Or(v.Projected, &v1.ProjectedVolumeSource{}).Sources {
-		switch {
-		case s.Secret != nil && kind == "secret":
-			all = append(all, s.Secret.Name)
-		case s.ConfigMap != nil && kind == "configmap":
-			all = append(all, s.ConfigMap.Name)
-		}
+	all := mounts.Files(&h.Object.Spec.Volumes[i])
+	if len(all) > 1 { // a projected one
+		all = slices.DeleteFunc(all, func(t mounts.Taken) bool { return strings.ToLower(t.Kind) != kind })
 	}
 	if len(all) != 1 {
 		return kind, ""
 	}
-	return kind, all[0]
+	return strings.ToLower(all[0].Kind), all[0].Name
 }
 
 // whyNotAttached is what was said of a volume that cannot be attached, where kubelet says only that it waits for it.
@@ -345,7 +336,7 @@ func (h *inquiry) sinceWaits(lines []string) []string { return lines[h.read(line
 // initNeeds is what an init container waits for, where a look found that.
 func (h *inquiry) initNeeds(r *history.Run) []answer.Note {
 	for _, f := range slices.Backward(r.Looks) {
-		if _, how := h.waitsFor(r.Container, f, h.sinceWaits(fact.Of[fact.Looked](f).Said)); how != "" {
+		if _, how := h.waitsFor(f, h.sinceWaits(fact.Of[fact.Looked](f).Said)); how != "" {
 			return []answer.Note{{Cause: answer.DependencyDown, Text: answer.Unmarked("it waits for " + how), Facts: []fact.ID{f.ID}}}
 		}
 	}

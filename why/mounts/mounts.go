@@ -82,6 +82,13 @@ func taken(kind, name string, optional *bool, keys ...string) Taken {
 
 // Variables are what the variables of a container are taken from.
 func Variables(c *v1.Container) (all []Taken) {
+	for _, from := range c.EnvFrom {
+		if r := from.ConfigMapRef; r != nil {
+			all = append(all, taken("ConfigMap", r.Name, r.Optional))
+		} else if r := from.SecretRef; r != nil {
+			all = append(all, taken("Secret", r.Name, r.Optional))
+		}
+	}
 	for _, e := range c.Env {
 		var t Taken
 		switch from := e.ValueFrom; {
@@ -94,13 +101,6 @@ func Variables(c *v1.Container) (all []Taken) {
 		}
 		t.Variable = e.Name
 		all = append(all, t)
-	}
-	for _, from := range c.EnvFrom {
-		if r := from.ConfigMapRef; r != nil {
-			all = append(all, taken("ConfigMap", r.Name, r.Optional))
-		} else if r := from.SecretRef; r != nil {
-			all = append(all, taken("Secret", r.Name, r.Optional))
-		}
 	}
 	return all
 }

@@ -65,21 +65,10 @@ var (
 // Place returns the address of the other program that a message names; empty where it names none.
 func (hints) Place(message string) string { return Place(message) }
 
-// LastOf is the last of some lines that has a phrase; -1 where none has.
-func LastOf(lines []string, p *knowledge.Known) int {
+// LastOf is the last of some lines that has each of some phrases; -1 where none has.
+func LastOf(lines []string, all ...*knowledge.Known) int {
 	for i, line := range slices.Backward(lines) {
-		if p.In(line) {
-			return i
-		}
-	}
-	return -1
-}
-
-// LastWaitingForRoom is the last line of a log which says that its program waits for room on a
-// disk, at whatever level; -1 where none does.
-func LastWaitingForRoom(lines []string) int {
-	for i, line := range slices.Backward(lines) {
-		if knowledge.NoSpace.In(line) && knowledge.Waits.In(line) {
+		if !slices.ContainsFunc(all, func(k *knowledge.Known) bool { return !k.In(line) }) {
 			return i
 		}
 	}
