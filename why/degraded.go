@@ -51,6 +51,7 @@ func NoteErrors(a *answer.Answer, pod *v1.Pod, logs []Log) {
 			v.Contributing = append(v.Contributing, note)
 			if c.Severity > logline.Warning && h.Now.Sub(c.Until) <= seldom && slices.ContainsFunc(pod.Spec.Containers, hasProbe) {
 				v.Certainty, v.Rule = answer.Unknown, ""
+				a.Symptoms[0].Text = "the pod is Ready, and its log has errors"
 				v.Say(answer.Parts{Subject: subject(""), What: "Kubernetes reports no problem, but the log has errors. They may concern single requests."})
 			}
 			if i := v.Step(answer.StepReadLog); i >= 0 {

@@ -126,6 +126,8 @@ func (h *inquiry) volumeOf(container, file string) (v1.VolumeMount, *v1.Volume) 
 func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume, said string) []answer.Fix {
 	kind, name, key := mounts.Key(file, mount, volume)
 	switch {
+	case knowledge.ReadOnly.In(said) && kind != "":
+		return []answer.Fix{h.specFix(fmt.Sprintf("have it change nothing below %s (no chown, chmod or sed -i): the files of a %s are always read-only; set their rights with defaultMode of volume %s, or copy them into an emptyDir first", mount.MountPath, kind, volume.Name))}
 	case knowledge.Refused.In(said) && kind != "" && readable(volume):
 		return []answer.Fix{h.specFix(fmt.Sprintf("have it write elsewhere than to %s, which is of %s %s and which its user may only read (copy it into an emptyDir first); if it is to be run, volume %s needs a defaultMode for that (0555)", file, kind, name, volume.Name))}
 	case knowledge.Refused.In(said) && kind != "":
@@ -304,8 +306,9 @@ func (h *inquiry) oneString(f *finding, container, said string) {
 	argv := slices.Concat(c.Command, c.Args)
 	for i, arg := range argv {
 		script := i > 0 && strings.HasSuffix(argv[i-1], "c") && strings.HasPrefix(argv[i-1], "-") || strings.ContainsAny(arg, "\n;&|$")
-		found := option.FindAllStringSubmatch(arg, -1)
-		if script || len(strings.Fields(arg)) < 2 || !slices.ContainsFunc(found, func(m []string) bool { return words.Has(said, m[1]) || strings.Contains(said, arg) }) {
+		found, parts := option.FindAllStringSubmatch(arg, -1), strings.Fields(arg)
+		if script || len(found) == 0 || len(parts) < 2 ||
+			!strings.Contains(said, parts[len(parts)-1]) && !slices.ContainsFunc(found, func(m []string) bool { return words.Has(said, m[1]) }) {
 			continue
 		}
 		f.because = append(f.because, fmt.Sprintf("Container %s is given %q as one argument, which no shell takes apart.", container, prose.Brief(arg, 80)))

@@ -278,7 +278,8 @@ func (e ending) mayNotWrite(f *finding) {
 		return
 	}
 	for _, m := range e.spec.VolumeMounts {
-		if m.ReadOnly {
+		_, v := e.h.volumeOf(e.run.Container, path.Clean(m.MountPath))
+		if given := v != nil && (v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil); m.ReadOnly && !given { // nobody can write to those
 			f.because = append(f.because, fmt.Sprintf("Its volume %s (at %s) is mounted readOnly.", m.Name, m.MountPath))
 			f.fix(e.h.specFix(fmt.Sprintf("mount volume %s without readOnly, or have it write elsewhere", m.Name)))
 		}
