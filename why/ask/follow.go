@@ -171,6 +171,7 @@ func (f *follower) leftAlone(ctx context.Context, pod *v1.Pod, a *answer.Answer,
 	case v.Cause == answer.DependencyDown:
 		if !f.otherDomain(ctx, pod, &a.Verdicts[i], a) && !f.oldAddress(ctx, pod, a, i) {
 			f.name(ctx, pod, a, i)
+			f.readyBehind(ctx, pod, a, i)
 		}
 	case cluster.Relays(v), cluster.HandsOn(v):
 		if named := f.configured(ctx, pod); len(named) == 1 {

@@ -35,6 +35,25 @@ func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 	}
 }
 
+// readyBehind tells what is known of the Service that a verdict could not reach, where its pods are ready and nothing was
+// found to be wrong with them.
+func (f *follower) readyBehind(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) {
+	for _, r := range a.Reaches {
+		host, port := split(r.Place)
+		if r.How != answer.ReachSaid || !a.Verdicts[i].Tells(host) {
+			continue
+		}
+		service, _ := f.resolve(ctx, pod.Namespace, host)
+		if service == nil || f.foreign(service, nil) {
+			continue
+		}
+		if behind := cluster.Selected(service, readable[v1.Pod](ctx, f.question, service.Namespace)); f.well(ctx, service.Namespace, service.Name) {
+			cluster.ReadyBehind(&a.Verdicts[i], service, behind, port, r.Said)
+		}
+		return
+	}
+}
+
 // otherDomain tells of a Service that is there and is asked for below another domain than clusters have mostly.
 func (f *follower) otherDomain(ctx context.Context, pod *v1.Pod, v *answer.Verdict, a *answer.Answer) bool {
 	if !cluster.NoSuchHost(v.Words()) {

@@ -17,6 +17,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // HopOf completes the hop to an object about which an answer was given; nil where nothing is wrong there.
@@ -122,6 +123,30 @@ func Asked(v *answer.Verdict, where, space, name string, well bool) {
 	}
 	v.SayBecause(text)
 	v.Fixes = append(slices.Clip(v.Fixes), fix)
+}
+
+// ReadyBehind adds to a verdict that blames a Service how its pods are, which are ready: what that leaves depends on
+// whether the connection was refused or nothing came back.
+func ReadyBehind(v *answer.Verdict, service *v1.Service, behind []v1.Pod, port int32, said string) {
+	names := prose.Each(behind, func(p v1.Pod) string { return p.Name })
+	text := fmt.Sprintf("Service %s leads to pod %s, which is Ready", service.Name, names[0])
+	if len(behind) > 1 {
+		text = fmt.Sprintf("Service %s leads to %d pods, which are Ready (%s)", service.Name, len(behind), prose.Brief(strings.Join(names, ", "), 80))
+	}
+	switch {
+	case words.Refused(said):
+		target := ""
+		for _, p := range service.Spec.Ports {
+			if port == 0 && len(service.Spec.Ports) == 1 || port == p.Port {
+				to := targetPort(p)
+				target = fmt.Sprintf(" (targetPort %s)", to.String())
+			}
+		}
+		text += fmt.Sprintf(", so most likely nothing in it listens on the port to which the Service leads%s, or only on loopback", target)
+	case words.Unanswered(said):
+		text += ", so packets are dropped on the way (a NetworkPolicy, a firewall), or it does not answer in time"
+	}
+	v.SayBecause(text + ".")
 }
 
 // Blames is the member of the health check's answer, which a verdict quotes, that fails and is

@@ -173,6 +173,9 @@ func BreaksOff(line string) bool { return stands(line, knowledge.EndedByOther) }
 // nor was refused.
 func Unanswered(line string) bool { return stands(line, knowledge.Unanswered) }
 
+// Refused says whether a line is of a connection that was refused.
+func Refused(line string) bool { return stands(line, knowledge.NobodyListens) }
+
 // Unreached reads what a line says of a connection that did not come about: what kept
 // it, and where to, as a name, an address or host:port, empty where it does not say.
 func Unreached(line string) (said, where string, ok bool) { return outcome(line, unreached) }
