@@ -122,7 +122,10 @@ func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1
 	}
 	if q.options.Front == nil {
 		if ok && len(nodes) > 1 {
-			s.Traits = traitsOf(q.nodes())
+			s.Traits = map[string]common.Traits{}
+			for n := range pointers(q.nodes()) {
+				s.Traits[n.Name] = common.TraitsOf(n)
+			}
 		}
 		return s, ok
 	}
@@ -149,14 +152,6 @@ func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1
 	}
 	known.Asked = asked
 	return known, ok
-}
-
-func traitsOf(nodes []v1.Node) map[string]common.Traits {
-	all := map[string]common.Traits{}
-	for i := range nodes {
-		all[nodes[i].Name] = common.TraitsOf(&nodes[i])
-	}
-	return all
 }
 
 // places puts what the cluster calls them in place of the places that pods say they ask:

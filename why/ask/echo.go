@@ -98,22 +98,12 @@ func (f *follower) echoes(ctx context.Context, pod *v1.Pod, k asker) []heard {
 
 // saysToo tells of the one pod that has the words of an error, too, which are of what it was asked.
 func (f *follower) saysToo(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
-	f.path = append(f.path, podID(pod))
+	defer f.enter(podID(pod))()
 	all := f.echoes(ctx, pod, newAsker(pod, a, a.Verdicts[i]))
 	if len(all) != 1 {
 		return false
 	}
-	last, by := all[0], all[0].by.named
-	for range mostHops {
-		f.path = append(f.path, podID(last.pod))
-		next := f.echoes(ctx, last.pod, asker{address: last.pod.Status.PodIP, said: []string{last.complaint.Text}})
-		if len(next) != 1 {
-			break
-		}
-		by = fmt.Sprintf("pod %s, which hands it on, asks it", last.pod.Name)
-		last = next[0]
-	}
-	cluster.SaysToo(&a.Verdicts[i], last.pod, by, last.complaint)
+	cluster.SaysToo(&a.Verdicts[i], all[0].pod, all[0].by.named, all[0].complaint)
 	return true
 }
 

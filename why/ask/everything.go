@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
@@ -145,14 +144,6 @@ func (q *question) fromGiven(ctx context.Context, pod *v1.Pod) answer.Answer {
 		return fromapi.Explain(fromapi.Seen{Pod: pod, Now: q.now()}, q.aboutPod(reason))
 	}
 	return q.fromAPI(ctx, pod, q.eventsOf(ctx, pod), reason)
-}
-
-func givenBy(all []answer.Answer) map[types.UID]answer.Answer {
-	given := map[types.UID]answer.Answer{}
-	for _, a := range all {
-		given[a.Subject.UID] = a
-	}
-	return given
 }
 
 // mostUnspoken is of how many nodes without an agent the pods are answered for from the

@@ -24,10 +24,10 @@ import (
 
 // endOf is a pod as one end of a connection.
 func (q *question) endOf(ctx context.Context, pod *v1.Pod) netpol.End {
-	if q.options.Within && pod.Namespace != q.options.Namespace {
-		return netpol.End{Pod: pod}
-	}
 	end := netpol.End{Pod: pod}
+	if q.options.Within && pod.Namespace != q.options.Namespace {
+		return end
+	}
 	if namespace, err := oneOf[v1.Namespace](ctx, q, "", pod.Namespace); err == nil {
 		end.NamespaceLabels = map[string]string{v1.LabelMetadataName: pod.Namespace}
 		maps.Copy(end.NamespaceLabels, namespace.Labels)

@@ -43,7 +43,10 @@ type survey struct {
 // survey returns the answers about what is wrong beside pods. It notes with the answers about pods whom they take down.
 func (q *question) survey(ctx context.Context, l lists, pods []answer.Answer) ([]answer.Answer, error) {
 	asked := *q
-	asked.given, asked.top = givenBy(pods), false
+	asked.given, asked.top = map[types.UID]answer.Answer{}, false
+	for _, a := range pods {
+		asked.given[a.Subject.UID] = a
+	}
 	s := &survey{question: &asked, lists: l, pods: pods}
 	defer s.victims()
 	s.nodesLost()

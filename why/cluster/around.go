@@ -102,11 +102,6 @@ func asksOfNodes(pod *v1.Pod) (all []v1.NodeSelectorRequirement, anyTerm bool) {
 	return all, anyTerm
 }
 
-func asksForLabels(pod *v1.Pod) bool {
-	all, _ := asksOfNodes(pod)
-	return len(all) > 0
-}
-
 // requires writes a requirement as kubectl does.
 func requires(r v1.NodeSelectorRequirement) string {
 	switch {

@@ -255,8 +255,6 @@ func MissesRuns(a *answer.Answer, active, words string, first, last time.Time) {
 			kubectl.Inspect("see what it does", kubectl.Command(a.Subject.Namespace, "logs job/%s --tail=20", active)),
 			answer.Fix{Text: "if that job may be ended, delete it: runs start again at the next time", Command: kubectl.Command(a.Subject.Namespace, "delete job %s", active), Risk: answer.Restarts},
 			answer.Fix{Text: "bound the time of later jobs with activeDeadlineSeconds of the job template", Command: w.kubectl("edit %s %s"), Risk: answer.Safe})
-	}
-	if active != "" {
 		last = a.AsOf
 	}
 	putFirst(a, "it misses runs", f, first, last)

@@ -293,15 +293,10 @@ func LastStart(pod *v1.Pod) (at time.Time) {
 	return at
 }
 
-// youngest is how long ago the container of a pod was started that was started last.
+// youngest is how long ago the container of a pod was started that was started last; 0 where one does not run.
 func youngest(pod *v1.Pod, now time.Time) time.Duration {
-	age := now.Sub(pod.CreationTimestamp.Time)
-	for _, c := range pod.Status.ContainerStatuses {
-		if c.State.Running != nil {
-			age = min(age, now.Sub(c.State.Running.StartedAt.Time))
-		} else {
-			age = 0
-		}
+	if slices.ContainsFunc(pod.Status.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.State.Running == nil }) {
+		return 0
 	}
-	return age
+	return min(now.Sub(pod.CreationTimestamp.Time), now.Sub(LastStart(pod)))
 }

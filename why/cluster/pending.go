@@ -73,12 +73,12 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 	case says(knowledge.Tainted) && !says(knowledge.LabelsDiffer):
 		keptOut(&f, pod, around, message)
 	case says(knowledge.LabelsDiffer, knowledge.Tainted, knowledge.NodesDiffer):
-		if knowledge.AntiAffinity.In(message) && !asksForLabels(pod) {
+		asks, none := around.labelled(pod)
+		if knowledge.AntiAffinity.In(message) && asks == "" {
 			f.Cause, f.Text = answer.NoMatchingNode, "The pod's podAntiAffinity keeps it from every node, because pods that it may not run beside are there: "+message
 			f.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "run no more replicas than nodes, add a node, or make the podAntiAffinity preferred instead of required"), kubectl.Inspect("see on which nodes the other pods run", kubectl.Command(pod.Namespace, "get pods -o wide"))}
 			break
 		}
-		asks, none := around.labelled(pod)
 		f.Cause, f.Text = answer.NoMatchingNode, "No node matches what the pod asks for"+asks+": "
 		if none != "" {
 			f.Text += none + ". The scheduler says: "
