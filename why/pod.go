@@ -80,8 +80,12 @@ func (h *inquiry) endOfPod() []trouble {
 			v = open
 		}
 		h.slowEnd(&v)
-		if s.Kind == answer.Terminating && h.keptByFinalizers() {
+		switch {
+		case s.Kind != answer.Terminating:
+		case h.keptByFinalizers():
 			kubectl.Kept(&v, h.Object)
+		default:
+			h.stillEnds(&v, del.Seen)
 		}
 		return v
 	}}}
@@ -95,6 +99,30 @@ func (h *inquiry) keptByFinalizers() bool {
 	}
 	runs := func(name string) bool { run := h.Last(name); return run != nil && run.Exit == nil }
 	return !slices.ContainsFunc(h.Containers(), runs)
+}
+
+// endsSoon is how long a pod may take to end before that is worth a word.
+const endsSoon = 5 * time.Second
+
+// stillEnds says of a pod that is being deleted which containers still run, and until when they may.
+func (h *inquiry) stillEnds(v *answer.Verdict, since time.Time) {
+	var still []string
+	for _, name := range h.Containers() {
+		if run := h.Last(name); run != nil && run.Started != nil && run.Exit == nil {
+			still = append(still, name)
+		}
+	}
+	took := h.Now.Sub(since)
+	if len(still) == 0 || took < endsSoon || h.Object == nil || h.Object.DeletionTimestamp == nil || !h.Object.DeletionTimestamp.After(h.Now) {
+		return
+	}
+	subject, killed := "Container "+still[0]+" still runs", "it"
+	if len(still) > 1 {
+		subject, killed = "Containers "+prose.Some(still)+" still run", "them"
+	}
+	v.SayThen(fmt.Sprintf("%s %s after that, and the node kills %s at %s at the latest (terminationGracePeriodSeconds).", subject, prose.Span(took), killed, h.Object.DeletionTimestamp.UTC().Format(time.TimeOnly)))
+	v.AddFirst(h.specFix("have its main process end on SIGTERM, which is sent first, or set a shorter terminationGracePeriodSeconds"))
+	v.AddFirst(answer.Fix{Text: "if it has nothing left to finish: end it now", Command: h.kubectl("delete pod %s --grace-period=1", h.Pod.Name), Risk: answer.Restarts})
 }
 
 // slowEnd says which containers used up their grace period.
