@@ -30,6 +30,16 @@ var proseFields = map[string][]string{
 	"Complaint": {"Means"}, "Common": {"Text"}, "Changed": {"Text"},
 }
 
+// readsProse are the functions that may look at prose, each with why.
+var readsProse = map[string]string{
+	"why/cluster.Typed":       agentsOfBefore,
+	"why/cluster.typeVerdict": agentsOfBefore,
+	"why/cluster.typeSteps":   agentsOfBefore,
+	"why/cluster.ownOfBefore": agentsOfBefore,
+}
+
+const agentsOfBefore = "why/cluster/untyped.go types what agents of before have in their text alone (docs/skew.md)"
+
 // goPackage is a package as `go list` tells of it.
 type goPackage struct {
 	ImportPath, Dir, Export string
@@ -47,12 +57,21 @@ func TestNobodyReadsProse(t *testing.T) {
 		}
 		return nil, fmt.Errorf("no export data of %s", path)
 	})
+	used := map[string]bool{}
 	for path, p := range all {
 		if !strings.HasPrefix(path, module) || below(path, append(writes, module+"test")) || !slices.Contains(p.Imports, module+"why/answer") {
 			continue
 		}
 		for _, r := range proseReads(t, files, exports, p) {
-			t.Errorf("%s: %s reads %s", files.Position(r.pos), r.where, r.field)
+			if readsProse[r.where] == "" {
+				t.Errorf("%s: %s reads %s", files.Position(r.pos), r.where, r.field)
+			}
+			used[r.where] = true
+		}
+	}
+	for where := range readsProse {
+		if !used[where] {
+			t.Errorf("%s reads no prose any more: take it out of readsProse", where)
 		}
 	}
 }

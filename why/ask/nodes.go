@@ -50,6 +50,14 @@ func fetch[T any](ctx context.Context, q *question, node string, about serve.Que
 	if err := json.Unmarshal(raw, &into); err != nil {
 		return into, fmt.Errorf("what it says is not understood: %w", err)
 	}
+	switch told := any(&into).(type) {
+	case *answer.Answer:
+		cluster.Typed(told)
+	case *serve.List:
+		for i := range told.Items {
+			cluster.Typed(&told.Items[i])
+		}
+	}
 	return into, nil
 }
 

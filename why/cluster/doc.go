@@ -22,5 +22,6 @@
 //	topic_line.go the settings that a cause is about, and the one that allows more memory than there is
 //	own_service.go  a probe that asks by the Service of its own pod
 //	said.go       whom words call by its name; job.go, Jobs, and what keeps one from being complete
+//	untyped.go    what answers of agents from before have in their text alone
 //	node.go       what a node promised its pods, and what presses it
 package cluster
