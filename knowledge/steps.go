@@ -28,7 +28,6 @@ var Verbs = map[string]verb{
 	"rejoin-cluster":        {wantsText: true},                                // join a cluster again, and keep the data from then on
 	"repair-data":           {},                                               // copy and repair the data of the container's volume
 	"replace-mounted-file":  {},                                               // change a file that is a mount point elsewhere
-	"rename-shadowing-file": {},                                               // rename a file that hides a Python package
 	"add-module":            {},                                               // add the module that is missing to the image
 	"create-database":       {},                                               // create the database or user that is missing
 	"add-hba-line":          {slots: []string{"host", "user"}},                // add a line to pg_hba.conf

@@ -38,7 +38,6 @@ var verbs = map[string]func(h *inquiry, c counsel) answer.Fix{
 	"rejoin-cluster":        rejoinCluster,
 	"repair-data":           repairData,
 	"replace-mounted-file":  replaceMountedFile,
-	"rename-shadowing-file": renameShadowingFile,
 	"add-module":            addModule,
 	"create-database":       createDatabase,
 	"add-hba-line":          addHBALine,
@@ -305,21 +304,6 @@ func addModule(h *inquiry, w counsel) answer.Fix {
 		return h.specFix(fmt.Sprintf("build the image again with module %s (requirements.txt, or the package that has it), for the version of the runtime that it has", name))
 	}
 	return h.specFix(fmt.Sprintf("start container %s where module %s is (workingDir, or --chdir, --app-dir or PYTHONPATH), or name it in place of %s as it is there (FOLDER.%s); see also that its volume is mounted there", w.container, name, fields[i], fields[i]))
-}
-
-// shadowedName fits the name of a package that a file of the program's own has, too.
-var shadowedName = regexp.MustCompile(`'(\w+)' is not a package|\bconsider renaming '([^']+)'`)
-
-// renameShadowingFile is what to do about such a file.
-func renameShadowingFile(h *inquiry, c counsel) answer.Fix {
-	name := "it"
-	if m := shadowedName.FindStringSubmatch(c.said); m != nil {
-		name = m[1] + m[2]
-		if m[1] != "" {
-			name += ".py"
-		}
-	}
-	return h.specFix(fmt.Sprintf("rename %s, which is the program's own, or take its folder out of PYTHONPATH and workingDir, which go before the installed packages", name))
 }
 
 // createDatabase names where the one who was asked has its list, where that is a pooler.

@@ -150,7 +150,7 @@ func (h *inquiry) wellness(container string) trouble {
 	if known && !final(status.Phase) && !readyNow(status) {
 		t.Kind, t.Text = answer.NotReady, "it is not ready yet"
 		switch {
-		case !h.FromAPI || h.everStarted():
+		case !h.FromAPI || len(fact.All[fact.Started](h.Facts)) > 0:
 		case len(status.ContainerStatuses) == 0:
 			t.Kind, t.Text = answer.Pending, "no status yet"
 		default:

@@ -228,6 +228,13 @@ func memoryQuantity(bytes int64) string {
 	return resource.NewQuantity(mebibytes<<20, resource.BinarySI).String()
 }
 
+// raiseMemory sets another memory limit of a container.
+func (h *inquiry) raiseMemory(container, text string, bytes int64) answer.Fix {
+	f := h.limitsFix(text)
+	f.Command = cmp.Or(kubectl.SetMemory(h.Pod.Namespace, h.Object, container, memoryQuantity(bytes)), f.Command)
+	return f
+}
+
 // memoryFixes weigh raising a limit against finding out what eats it.
 func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	var peak int64
@@ -247,9 +254,7 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	} else if s, allows := roomier(h.spec(run.Container), o.Limit); allows > 0 {
 		first, less = true, fmt.Sprintf("lower %s (%s), which allows more than that limit has beside all else: to %s at most", s.name, s.value, prose.Size(int64(besideHeap*float64(o.Limit))))
 	}
-	raise := h.limitsFix(text)
-	raise.Command = cmp.Or(kubectl.SetMemory(h.Pod.Namespace, h.Object, run.Container, memoryQuantity(raised)), raise.Command)
-	fixes := []answer.Fix{raise, h.specFix(less)}
+	fixes := []answer.Fix{h.raiseMemory(run.Container, text, raised), h.specFix(less)}
 	if first {
 		slices.Reverse(fixes)
 	}

@@ -410,8 +410,6 @@ func (h *inquiry) stillCreated(container string) (v answer.Verdict, ok bool) {
 	return undecided(container, what, nil, nil, "", h.describeFix()), true
 }
 
-func (h *inquiry) everStarted() bool { return len(fact.All[fact.Started](h.Facts)) > 0 }
-
 // byAPI makes an answer's verdicts those of an asker who saw what the API shows: nobody recorded a
 // decision, its facts are in no journal, and what is open an agent would have seen.
 func (h *inquiry) byAPI(a *answer.Answer) {

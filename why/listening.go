@@ -99,16 +99,8 @@ func (h *inquiry) throttled() string {
 const fewestPeriods = 5
 
 func (h *inquiry) busyIn(run *history.Run) (part float64, ok bool) {
-	var last *fact.Fact
-	for _, f := range slices.Backward(run.Samples) {
-		switch {
-		case h.Now.Sub(f.Seen) > sampledLately:
-		case last == nil:
-			last = f
-		case last.Seen.Sub(f.Seen) >= shortest:
-			u := useBetween(f, last)
-			return u.part(u.cpu), true
-		}
+	if u, ok := newestUse(run, h.Now.Add(-sampledLately), h.Now, shortest); ok {
+		return u.part(u.cpu), true
 	}
 	if n := len(run.Looks); n > 0 && h.Now.Sub(run.Looks[n-1].Seen) <= sampledLately {
 		if look := fact.Of[fact.Looked](run.Looks[n-1]); look.Processes == 1 && look.Over > 0 {

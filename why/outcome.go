@@ -1,7 +1,6 @@
 package why
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -203,9 +202,8 @@ func memoryOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 	if c == nil || c.Resources.Limits.Memory().IsZero() {
 		return answer.Fix{}
 	}
-	raise := h.limitsFix(fmt.Sprintf("if the memory limit (%s) was reached: raise it", c.Resources.Limits.Memory()))
-	raise.Command = cmp.Or(kubectl.SetMemory(h.Pod.Namespace, h.Object, v.Container, memoryQuantity(2*c.Resources.Limits.Memory().Value())), raise.Command)
-	return raise
+	limit := c.Resources.Limits.Memory()
+	return h.raiseMemory(v.Container, fmt.Sprintf("if the memory limit (%s) was reached: raise it", limit), 2*limit.Value())
 }
 
 func deletedOutcome(h *inquiry, _ *answer.Verdict) answer.Fix {

@@ -122,13 +122,10 @@ func configThenExit(e ending) *finding {
 	if !ok || !ranWell || c.at != first.run.Started && c.at.When().Sub(began) > 0 && first.lasted() < proven {
 		return nil
 	}
-	return &finding{
-		cause: answer.ConfigChanged, weight: strong, chain: e.chain(c.at, first.run.Exit),
-		notes: []answer.Note{{Cause: answer.AppExitError, Text: fmt.Sprintf("it ends by itself with exit code %d%s", e.exit.ExitCode, colon(e.exit.Message)), Facts: idsOf(e.chain())}},
-		text: fmt.Sprintf("Container %s ends with exit code %d since %s, %s before its first such end; it had run well until then.",
-			e.run.Container, e.exit.ExitCode, c.text, prose.Span(first.at.Sub(c.at.When()))),
-		fixes: append(e.h.changeFixes(c), e.h.logsFix(e.run)),
-	}
+	f := e.finds(answer.ConfigChanged, strong, c.at, first.run.Exit).fix(e.h.changeFixes(c)...).fix(e.h.logsFix(e.run)).
+		says("Container %s ends with exit code %d since %s, %s before its first such end; it had run well until then.", e.run.Container, e.exit.ExitCode, c.text, prose.Span(first.at.Sub(c.at.When())))
+	f.notes = []answer.Note{{Cause: answer.AppExitError, Text: fmt.Sprintf("it ends by itself with exit code %d%s", e.exit.ExitCode, colon(e.exit.Message)), Facts: idsOf(e.chain())}}
+	return f
 }
 
 // unwatched says of a change that nobody would have seen that it may have come.
@@ -192,12 +189,10 @@ func configThenNo(p *probing) *finding {
 			return nil
 		}
 	}
-	return &finding{
-		cause: answer.ConfigChanged, weight: strong, chain: append(p.chain(), link(c.at)),
-		notes: []answer.Note{{Cause: answer.AppUnhealthy, Text: "since then " + p.how(), Facts: idsOf(p.chain())}},
-		text:  fmt.Sprintf("%s fails since %s, %s before; it had been well for %s until then.", prose.Upper(p.what()), c.text, prose.Span(p.from.Sub(c.at.When())), prose.Span(c.at.When().Sub(good))),
-		fixes: append(p.h.changeFixes(c), p.h.logsFix(p.run)),
-	}
+	f := p.finds(answer.ConfigChanged, strong, c.at).fix(p.h.changeFixes(c)...).fix(p.h.logsFix(p.run)).
+		says("%s fails since %s, %s before; it had been well for %s until then.", prose.Upper(p.what()), c.text, prose.Span(p.from.Sub(c.at.When())), prose.Span(c.at.When().Sub(good)))
+	f.notes = []answer.Note{{Cause: answer.AppUnhealthy, Text: "since then " + p.how(), Facts: idsOf(p.chain())}}
+	return f
 }
 
 // failedBefore is when it failed last before the attempts to explain, and not before its start: at some time after

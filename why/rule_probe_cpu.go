@@ -152,13 +152,18 @@ func (u use) part(d time.Duration) float64 { return float64(d) / float64(max(u.o
 // calmUse is what the container's processes did with the CPU before the first failed
 // attempt, by the last samples of then; ok is false without two.
 func (p *probing) calmUse() (u use, ok bool) {
+	return newestUse(p.run, time.Time{}, p.from, time.Second)
+}
+
+// newestUse is the use by the newest samples of a time of a run that are some time apart at least; ok is false without two.
+func newestUse(run *history.Run, from, until time.Time, apart time.Duration) (u use, ok bool) {
 	var last *fact.Fact
-	for _, f := range slices.Backward(p.run.Samples) {
+	for _, f := range slices.Backward(run.Samples) {
 		switch {
-		case f.Seen.After(p.from):
+		case f.Seen.Before(from), f.Seen.After(until):
 		case last == nil:
 			last = f
-		case last.Seen.Sub(f.Seen) >= time.Second:
+		case last.Seen.Sub(f.Seen) >= apart:
 			return useBetween(f, last), true
 		}
 	}
