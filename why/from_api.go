@@ -184,6 +184,22 @@ func bindsLoopback(c *v1.Container) (setting, bool) {
 	return setting{}, false
 }
 
+// probeServerFailed: the container's log ends with a failure, and its main process goes on: whoever was to serve the port
+// has ended.
+func probeServerFailed(p *probing) *finding {
+	at, lines := p.run.Said(time.Time{})
+	if !p.unlooked() || p.run.Exit != nil || p.run.Started == nil || at == nil || !p.isAlone() || p.h.Now.Sub(p.run.Started.When()) < begins { // it may end yet
+		return nil
+	}
+	story := p.h.read(lines)
+	if !story.EndsFailed() {
+		return nil
+	}
+	return p.finds(answer.ChildProcessEnded, fair, at).
+		says("Nothing answers on port %d of container %s, whose main process runs, and its log ends with a failure, so the process that was to listen there has most likely ended: %s.", p.port(), p.run.Container, quoteAs(answer.RoleLog, story.Reason(), quoted)).
+		fix(p.h.logsFix(p.run))
+}
+
 // probeSaysWhere: what it says, or is told, of the port on which it listens.
 func probeSaysWhere(p *probing) *finding {
 	if !p.unlooked() {

@@ -150,7 +150,10 @@ func probeProgramGivenUp(p *probing) *finding {
 	seen, look, ok := p.refusedAndLooked()
 	said, lines := p.log()
 	i := words.LastOf(lines, knowledge.GaveUp)
-	if _, _, used := p.used(); i < 0 || !ok || said == nil || p.atWork(look) || used.busy() || used.starved() || len(p.here(look)) > 0 {
+	switch _, _, used := p.used(); {
+	case i < 0, said == nil, !ok && !p.unlooked():
+		return nil
+	case ok && (p.atWork(look) || used.busy() || used.starved() || len(p.here(look)) > 0):
 		return nil
 	}
 	f := p.finds(answer.ChildProcessEnded, strong, said, seen).
