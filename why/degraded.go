@@ -205,7 +205,7 @@ func (h *inquiry) answersBadly(l logOf) (t trouble, ok bool) {
 		g.Until = l.At[last]
 	}
 	f := finding{cause: answer.AppUnhealthy, rule: logComplains, weight: fair, container: l.Container, fixes: []answer.Fix{h.readLog(g)}}
-	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but it answers requests with errors (%d of the last %d with 5xx): %s.", l.Container, bad, served, quoteAs(answer.RoleLog, g.text, quoted))
+	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but %d of the last %d requests were answered with 5xx: %s.", l.Container, bad, served, quoteAs(answer.RoleLog, g.text, quoted))
 	if l.seen != nil {
 		f.chain = links(l.seen)
 	} else {

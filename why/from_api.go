@@ -196,7 +196,7 @@ func probeServerFailed(p *probing) *finding {
 		return nil
 	}
 	return p.finds(answer.ChildProcessEnded, fair, at).
-		says("Nothing answers on port %d of container %s, whose main process runs, and its log ends with a failure, so the process that was to listen there has most likely ended: %s.", p.port(), p.run.Container, quoteAs(answer.RoleLog, story.Reason(), quoted)).
+		says("Port %d of container %s refuses connections: most likely the process that serves it has failed, while the main process still runs. The log ends with: %s.", p.port(), p.run.Container, quoteAs(answer.RoleLog, story.Reason(), quoted)).
 		fix(p.h.logsFix(p.run))
 }
 
@@ -362,7 +362,7 @@ func probeWorkersKilled(p *probing) *finding {
 		return nil
 	}
 	return p.finds(answer.MemoryLimitChild, strong, at).
-		says("Processes of container %s are killed by signal 9 again and again, most likely because it reaches its memory limit of %s. Its log says: %s.", p.run.Container, prose.Size(limit), quoteAs(answer.RoleLog, logline.Message(line), kept)).
+		says("Worker processes of container %s are killed by signal 9 again and again, most likely because the container reaches its memory limit of %s. Its log says: %s.", p.run.Container, prose.Size(limit), quoteAs(answer.RoleLog, logline.Message(line), kept)).
 		fix(p.h.memoryFixes(p.run, oomRecord{Limit: limit})...)
 }
 

@@ -127,7 +127,7 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 	kind, name, key := mounts.Key(file, mount, volume)
 	switch {
 	case knowledge.ReadOnly.In(said) && kind != "":
-		return []answer.Fix{h.specFix(fmt.Sprintf("have it change nothing below %s (no chown, chmod or sed -i): the files of a %s are always read-only; set their rights with defaultMode of volume %s, or copy them into an emptyDir first", mount.MountPath, kind, volume.Name))}
+		return []answer.Fix{h.specFix(fmt.Sprintf("do not change files below %s (chown, chmod, sed -i): files of a %s are always read-only; set their mode with defaultMode of volume %s, or copy them into an emptyDir first", mount.MountPath, kind, volume.Name))}
 	case knowledge.Refused.In(said) && kind != "" && readable(volume):
 		return []answer.Fix{h.specFix(fmt.Sprintf("have it write elsewhere than to %s, which is of %s %s and which its user may only read (copy it into an emptyDir first); if it is to be run, volume %s needs a defaultMode for that (0555)", file, kind, name, volume.Name))}
 	case knowledge.Refused.In(said) && kind != "":

@@ -153,11 +153,11 @@ func unhealthyOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 	case v.QuotesLog(answer.RoleLog):
 		return correctConfig(h, v)
 	case p == nil: // another pod's container
-		return h.specFix("fix what it reports; if it reports on other programs: set its probe to a path that does not test them")
+		return h.specFix("fix what it reports; if the answer depends on other programs: set the probe to a path that does not test them")
 	case v.Probe == fact.Readiness:
-		return h.specFix(fmt.Sprintf("fix what it reports: it gets traffic again by itself once it answers with 2xx; if it reports on other programs: set readinessProbe.httpGet.path of container %s to a path that does not test them", v.Container))
+		return h.specFix(fmt.Sprintf("fix what it reports, then the pod gets traffic again by itself; if the answer depends on other programs: set readinessProbe.httpGet.path of container %s to a path that does not test them", v.Container))
 	}
-	return h.specFix(fmt.Sprintf("fix what it reports, which restarts do not; if it reports on other programs: set %sProbe.httpGet.path of container %s to a path that does not test them", kindWord(v.Probe), v.Container))
+	return h.specFix(fmt.Sprintf("fix what it reports (a restart does not); if the answer depends on other programs: set %sProbe.httpGet.path of container %s to a path that does not test them", kindWord(v.Probe), v.Container))
 }
 
 // slowStartOutcome raises the limit of the startup probe, or adds a startup probe.

@@ -120,8 +120,8 @@ func (h *inquiry) stillEnds(v *answer.Verdict, since time.Time) {
 	if len(still) > 1 {
 		subject, killed = "Containers "+prose.Some(still)+" still run", "them"
 	}
-	v.SayThen(fmt.Sprintf("%s %s after that, and the node kills %s at %s at the latest (terminationGracePeriodSeconds).", subject, prose.Span(took), killed, h.Object.DeletionTimestamp.UTC().Format(time.TimeOnly)))
-	v.AddFirst(h.specFix("have its main process end on SIGTERM, which is sent first, or set a shorter terminationGracePeriodSeconds"))
+	v.SayThen(fmt.Sprintf("%s %s later; the node kills %s by %s (terminationGracePeriodSeconds).", subject, prose.Span(took), killed, h.Object.DeletionTimestamp.UTC().Format(time.TimeOnly)))
+	v.AddFirst(h.specFix("make its main process end on SIGTERM, or set a shorter terminationGracePeriodSeconds"))
 	v.AddFirst(answer.Fix{Text: "if it has nothing left to finish: end it now", Command: h.kubectl("delete pod %s --grace-period=1", h.Pod.Name), Risk: answer.Restarts})
 }
 

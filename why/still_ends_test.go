@@ -19,7 +19,7 @@ func TestStillEnds(t *testing.T) {
 		pod.DeletionTimestamp = &metav1.Time{Time: dawn.Add(grace)}
 		a := besideKubelet(pod, fact.Started{ContainerID: "c://0", PID: 100}, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning}}, fact.DeletionSeen{GraceSeconds: int64(grace.Seconds())})
 		v := a.Verdicts[0]
-		if got := strings.Contains(v.Text, "Container app still runs "); got != want || got && !strings.Contains(v.Text, "the node kills it at 05:05:00 at the latest") || a.Symptoms[0].Kind != answer.Terminating {
+		if got := strings.Contains(v.Text, "Container app still runs "); got != want || got && !strings.Contains(v.Text, "the node kills it by 05:05:00") || a.Symptoms[0].Kind != answer.Terminating {
 			t.Errorf("%s: %s", grace, a.Text(answer.Style{Wide: true}))
 		}
 		if got := strings.HasSuffix(v.Fixes[0].Command, "delete pod web-1 --grace-period=1"); got != want {

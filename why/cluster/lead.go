@@ -142,9 +142,9 @@ func ReadyBehind(v *answer.Verdict, service *v1.Service, behind []v1.Pod, port i
 				target = fmt.Sprintf(" (targetPort %s)", to.String())
 			}
 		}
-		text += fmt.Sprintf(", so most likely nothing in it listens on the port to which the Service leads%s, or only on loopback", target)
+		text += fmt.Sprintf(". Most likely %s on the port to which the Service leads%s, or only on loopback", prose.Whether(len(behind) > 1, "none of them listens", "it does not listen"), target)
 	case words.Unanswered(said):
-		text += ", so packets are dropped on the way (a NetworkPolicy, a firewall), or it does not answer in time"
+		text += ". Packets are dropped on the way (a NetworkPolicy, a firewall), or the answer takes too long"
 	}
 	v.SayBecause(text + ".")
 }
