@@ -22,7 +22,6 @@ import (
 	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/common"
 	"whylet.dev/whylet/why/kubectl"
-	"whylet.dev/whylet/why/prose"
 )
 
 // mostFellows is how many pods of the same workload that are not well are asked for the
@@ -157,40 +156,33 @@ func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1
 // places puts what the cluster calls them in place of the places that pods say they ask:
 // NAMESPACE/NAME of a Service or pod, or the host. What is of the pod itself is left out.
 func (q *question) places(ctx context.Context, pods []common.Pod) {
+	var by *directory
 	for p := range pointers(pods) {
+		if len(p.Asks) > 0 && by == nil {
+			by = q.directory(ctx)
+		}
 		named := map[string]bool{}
 		for _, place := range p.Asks {
 			host, _ := split(place)
-			if ip, err := netip.ParseAddr(host); host != "" && host != "localhost" && (err != nil || !ip.IsLoopback()) {
-				named[cmp.Or(q.called(ctx, p.Namespace, host), place)] = true
+			ip, err := netip.ParseAddr(host)
+			switch {
+			case host == "" || host == "localhost" || err == nil && ip.IsLoopback():
+			case err == nil:
+				named[cmp.Or(by.address(ctx, ip.Unmap().String()), place)] = true
+			default:
+				named[cmp.Or(by.service(p.Namespace, host), place)] = true
 			}
 		}
 		p.Asks = slices.Sorted(maps.Keys(named))
 	}
 }
 
-// called is the Service that a pod of a namespace means by a host, by its own name or address or by a pod's to which it leads,
-// or that pod; empty where it means none.
-func (q *question) called(ctx context.Context, space, host string) string {
-	if !strings.ContainsAny(host, ".:") {
-		return space + "/" + host
-	}
-	service, pod := q.resolve(ctx, space, host)
-	_, err := netip.ParseAddr(host)
-	switch {
-	case q.foreign(service, pod), pod != nil && (err != nil || pod.Spec.HostNetwork):
-		return ""
-	case service != nil:
-		return prose.Whether(err == nil || strings.HasPrefix(host, service.Name+"."), cluster.Key(service), "")
-	case pod == nil:
-		return ""
-	}
-	for s := range pointers(readable[v1.Service](ctx, q, pod.Namespace)) {
-		if cluster.Leads(s, pod) {
-			return cluster.Key(s)
-		}
-	}
-	return cluster.Key(pod)
+// directory knows what the cluster calls an address or a name.
+type directory struct {
+	*question
+	space    string
+	services []v1.Service
+	known    map[string]string // by address
 }
 
 // mostAsked is of how many addresses that no Service has the pods are looked for, where those were not listed.
@@ -204,6 +196,56 @@ func (q *question) withAddress(ctx context.Context, space, ip string) []v1.Pod {
 	}
 	pods, _ := someOf[v1.Pod](ctx, q, space, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String()})
 	return slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool { return p.Status.PodIP != ip })
+}
+
+// directory reads the Services that the asker may see.
+func (q *question) directory(ctx context.Context) *directory {
+	d := &directory{question: q, space: q.space, known: map[string]string{}}
+	if !q.options.Within && q.options.Front != nil {
+		d.space = metav1.NamespaceAll
+	}
+	d.services = readable[v1.Service](ctx, q, d.space)
+	for s := range pointers(d.services) {
+		for _, ip := range append(s.Spec.ClusterIPs, s.Spec.ClusterIP) {
+			d.known[ip] = s.Namespace + "/" + s.Name
+		}
+	}
+	return d
+}
+
+// address is the Service that has an address, or that leads to the pod that has it, or the
+// pod; empty where none does.
+func (d *directory) address(ctx context.Context, ip string) string {
+	if name, ok := d.known[ip]; ok {
+		return name
+	}
+	d.known[ip] = ""
+	pods := d.withAddress(ctx, d.space, ip)
+	for p := range pointers(pods) {
+		if p.Spec.HostNetwork {
+			continue
+		}
+		d.known[ip] = p.Namespace + "/" + p.Name
+		for j := range d.services {
+			if s := &d.services[j]; cluster.Leads(s, p) {
+				d.known[ip] = s.Namespace + "/" + s.Name
+			}
+		}
+	}
+	return d.known[ip]
+}
+
+// service is the Service that a pod of a namespace means by a host; empty where it means
+// none.
+func (d *directory) service(namespace, host string) string {
+	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
+	switch {
+	case len(parts) == 1:
+		return namespace + "/" + host
+	case len(parts) > 2 && parts[2] == "svc", len(parts) == 2 && slices.ContainsFunc(d.services, func(s v1.Service) bool { return s.Namespace == parts[1] && s.Name == parts[0] }):
+		return parts[1] + "/" + parts[0]
+	}
+	return ""
 }
 
 // mostSettled is of how many workloads the revisions are read for one question.
