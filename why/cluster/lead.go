@@ -140,6 +140,10 @@ func ReadyBehind(v *answer.Verdict, service *v1.Service, behind []v1.Pod, port i
 			if port == 0 && len(service.Spec.Ports) == 1 || port == p.Port {
 				to := targetPort(p)
 				target = fmt.Sprintf(" (targetPort %s)", to.String())
+				if p.Protocol == v1.ProtocolUDP {
+					v.SayBecause(fmt.Sprintf("%s. Port %d of the Service is for UDP, and a connection is TCP.", text, p.Port))
+					return
+				}
 			}
 		}
 		text += fmt.Sprintf(". Most likely %s on the port to which the Service leads%s, or only on loopback", prose.Whether(len(behind) > 1, "none of them listens", "it does not listen"), target)
