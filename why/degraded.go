@@ -178,40 +178,35 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	return t, true
 }
 
-// answersBadly returns the trouble of a server whose log has no error, and by which most requests at present are answered
-// with 5xx: proxies log no more of what fails behind them.
+// answersBadly returns the trouble of a server that answers most requests with 5xx and logs no error. A proxy logs no more
+// about failures of its backends.
 func (h *inquiry) answersBadly(l logOf) (t trouble, ok bool) {
-	served, bad, last := 0, 0, -1
-	var first time.Time
-	for i, line := range l.Lines {
-		at := time.Time{}
-		if i < len(l.At) {
-			at = l.At[i]
-		}
-		status := logline.Status(line)
-		if status == 0 || !at.IsZero() && (at.Before(l.ready) || h.Now.Sub(at) > degradedWithin) {
+	g, served := complainedNow{log: l}, 0
+	for i, at := range l.At { // without times nothing shows that a request is recent
+		status := logline.Status(l.Lines[i])
+		if status == 0 || at.Before(l.ready) || h.Now.Sub(at) > degradedWithin {
 			continue
 		}
-		if served++; status >= 500 {
-			bad, last = bad+1, i
-			first = prose.Whether(bad == 1, at, first)
+		served++
+		if status < 500 {
+			continue
 		}
+		if g.Count++; g.Count == 1 {
+			g.From = at
+		}
+		g.Until, g.text = at, l.Lines[i]
 	}
-	if bad < leastErrors || 2*bad < served {
+	if g.Count < leastErrors || 2*g.Count < served {
 		return t, false
 	}
-	g := complainedNow{Group: logline.Group{Count: bad, From: first}, log: l, text: l.Lines[last]}
-	if last < len(l.At) {
-		g.Until = l.At[last]
-	}
 	f := finding{cause: answer.AppUnhealthy, rule: logComplains, weight: fair, container: l.Container, fixes: []answer.Fix{h.readLog(g)}}
-	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but %d of the last %d requests were answered with 5xx: %s.", l.Container, bad, served, quoteAs(answer.RoleLog, g.text, quoted))
+	f.text = fmt.Sprintf("Container %s runs and its pod is Ready, but %d of the last %d requests were answered with 5xx: %s.", l.Container, g.Count, served, quoteAs(answer.RoleLog, g.text, quoted))
 	if l.seen != nil {
 		f.chain = links(l.seen)
 	} else {
 		f.chain = []answer.Link{{At: g.Until, Kind: "Log", Text: prose.Brief(g.text, kept)}}
 	}
-	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.Container, Count: bad, First: first, Last: h.Now, Text: fmt.Sprintf("the pod is Ready, but container %s answers with errors", l.Container)}
+	t.Symptom = answer.Symptom{Kind: answer.Degraded, Container: l.Container, Count: g.Count, First: g.From, Last: h.Now, Text: fmt.Sprintf("the pod is Ready, but container %s answers with errors", l.Container)}
 	t.explain = func() answer.Verdict {
 		v := f.verdict(l.Container, nil)
 		h.decide(&v)
