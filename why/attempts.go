@@ -193,8 +193,8 @@ func (p *probing) neverPassed() bool {
 	return ready != nil && ready.Status == v1.ConditionFalse && !ready.LastTransitionTime.After(p.run.Started.When())
 }
 
-// readyMeanwhile says of a readiness probe of which kubelet tells the failures alone that its pod was ready at some time
-// since the run began, by its status.
+// readyMeanwhile reports whether the status shows that the pod was Ready during this run, for a readiness probe whose
+// successes are unknown.
 func (p *probing) readyMeanwhile() bool {
 	status, _ := p.h.Status(p.h.Policy)
 	ready := conditionOf(status.Conditions, v1.ContainersReady)

@@ -142,13 +142,13 @@ func (p *probing) mayBeKilled() bool {
 // listensNever are programs that only wait.
 var listensNever = []string{"sleep", "tail", "cat", "pause"}
 
-// unlooked says whether the port refuses, and only the API was asked of who listens there.
+// unlooked reports whether the port refuses connections and no look at the sockets exists, by the API alone.
 func (p *probing) unlooked() bool {
 	_, _, looked := p.look()
 	return !looked && p.mode == refused && !p.worked() && p.of.Name != "" && p.h.FromAPI
 }
 
-// probeSaysLoopback: it says, or is told, that it listens on loopback only.
+// probeSaysLoopback: the log or the spec says that the container listens on loopback only.
 func probeSaysLoopback(p *probing) *finding {
 	if !p.unlooked() {
 		return nil
@@ -184,8 +184,7 @@ func bindsLoopback(c *v1.Container) (setting, bool) {
 	return setting{}, false
 }
 
-// probeServerFailed: the container's log ends with a failure, and its main process goes on: whoever was to serve the port
-// has ended.
+// probeServerFailed: the log ends with a failure, but the main process runs, so the process that serves the port has ended.
 func probeServerFailed(p *probing) *finding {
 	at, lines := p.run.Said(time.Time{})
 	if !p.unlooked() || p.run.Exit != nil || p.run.Started == nil || at == nil || !p.isAlone() || p.h.Now.Sub(p.run.Started.When()) < begins { // it may end yet
@@ -328,7 +327,7 @@ func oomByStatus(e ending) *finding {
 	return f
 }
 
-// leastKilled is how many workers have to be killed for that to be no single one that somebody ended.
+// leastKilled is the minimum count of killed workers: a single one may have been killed by hand.
 const leastKilled = 2
 
 // asksToEnd fits what a server logs before it kills a worker itself.
@@ -349,8 +348,8 @@ func workersKilled(lines []string) (newest string, ok bool) {
 	return newest, n >= leastKilled
 }
 
-// probeWorkersKilled: workers are killed by signal 9 again and again in a container with a memory limit. Only the kernel
-// tells that it was the limit, but nobody else kills one process of a container after the other.
+// probeWorkersKilled: workers of a container with a memory limit are killed by signal 9 again and again. The kernel's record
+// is missing by the API alone, but the OOM killer is the only usual reason for that pattern.
 func probeWorkersKilled(p *probing) *finding {
 	limit := p.of.Resources.Limits.Memory().Value()
 	if !p.h.FromAPI || limit == 0 || p.mode == impossible || p.mode == mismatch {

@@ -40,7 +40,7 @@ var (
 	visitors = regexp.MustCompile(`(?i)\b(?:404|401|403|405|400)\b|\bnot found: /|no route matches|no such (?:route|page)|\bopen\(\) "[^"]*" failed \(2: |directory index of|access forbidden by rule|client (?:intended to send|sent|disconnected|closed|has gone|timed out)|\bclosed keepalive|TLS handshake error|SSL_do_handshake\(\) failed|tlsv?1? alert|bad (?:request|client hello|certificate from)|http request sent to an? https|invalid (?:http|request|method|token|jwt|signature|csrf|credentials|password|api key|session|host header|preface|protocol)|(?:token|session|signature|jwt) (?:has |is )?(?:expired|invalid)|malformed|login failed|authentication failed for user|password authentication|access denied for user|failed password|invalid user|validation (?:error|failed)|ValidationError|csrf|\bduplicate key\b|violates|syntax error at or near|relation "[^"]*" does not exist|column "[^"]*" does not exist|canceling statement due to|terminating connection due to administrator|unexpected EOF on client|could not receive data from client|aborted connection|broken pipe|connection reset by peer|forcibly closed|rate limit(?:ed| exceeded) for|\bUnauthorized request|kex_exchange|banner exchange|no matching (?:host key|key exchange)|Disallowed host|disallowedhost|unsupported (?:media|method)|deadlock detected|could not serialize|invalid input syntax|value too long|division by zero|object has been modified|context canceled|code = (?:NotFound|InvalidArgument|AlreadyExists|Canceled|Aborted)\b`)
 	// ownRequest matches what the program's own HTTP clients log of an answer that refuses their request.
 	ownRequest = regexp.MustCompile(`\boperation error \w+: \w+|\bAn error occurred \(\w+\) when calling the \w+ operation|\b(?:Axios|HTTPStatus|StatusCode)Error: |\b(?:urllib\.error|requests\.exceptions)\.HTTPError: |\b[Rr]equest failed with status code 4\d\d|\bgoogleapi: Error 4\d\d|\b(?:Client|Server) Error: .{0,40} for url: |\bserver returned HTTP (?:status|code) 4\d\d|(?i)\b(?:failed|received|got|unexpected|returned|responded|replied|answered)\b[^.;]{0,40}\bstatus(?: ?code)?:? ?[\[(]?4\d\d\b.{0,40}\b(?:response|body)\b|\b(?:received|got|unexpected)\b[^.;]{0,30}\bstatus(?: ?code)?:? ?[\[(]?4\d\d\b|\btunnel connection failed: 4\d\d`)
-	// asClient matches what the libraries of databases put before a server's refusal, which only the server's clients have.
+	// asClient matches errors of database client libraries; a server does not log them about its clients.
 	asClient = regexp.MustCompile(`\bconnection to server at "[^"]*"[^:]*, port \d+ failed: |\bOperationalError\b|\bAccess denied for user '[^']*'@.*\busing password\b.*\b(?:SQLSTATE|Error 1045|errno: 1045)`)
 	// rejects matches a line in PostgreSQL's own log about a client it refused. In a client's log the same text is the client's error.
 	rejects = regexp.MustCompile(`(?:^|\[\d+\][^:]*)FATAL: +(?:role|database) "[^"]*" does not exist|(?:^|\[\d+\][^:]*)FATAL: +no pg_hba\.conf entry`)
@@ -212,7 +212,7 @@ func (g complainedNow) saysRecovered() bool {
 	return false
 }
 
-// inTurnWith reports whether what a line says was said about as often as the error, which came again each time.
+// inTurnWith reports whether a line alternates with the error, so that it is no recovery.
 func (g complainedNow) inTurnWith(said string) bool {
 	n := 0
 	for i := range g.Last {

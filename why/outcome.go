@@ -102,7 +102,7 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.ImageRegistryUnreachable: specOutcome("if the registry's name is wrong: correct the image; if the node cannot reach the registry: fix its DNS, route or proxy; kubelet then retries the pull by itself"),
 }
 
-// correctConfig changes the configuration of a container whose log explains its failure, if the log is known to.
+// correctConfig changes the configuration of a container; the text depends on whether the answer quotes the log.
 func correctConfig(h *inquiry, v *answer.Verdict) answer.Fix {
 	text := "if its log says why (a setting, a file or an address that is wrong): correct that"
 	if v.QuotesLog(answer.RoleLog, answer.RoleEnd) {

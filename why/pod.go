@@ -101,10 +101,10 @@ func (h *inquiry) keptByFinalizers() bool {
 	return !slices.ContainsFunc(h.Containers(), runs)
 }
 
-// endsSoon is how long a pod may take to end before that is worth a word.
+// endsSoon is the time after a deletion within which running containers are not mentioned.
 const endsSoon = 5 * time.Second
 
-// stillEnds says of a pod that is being deleted which containers still run, and until when they may.
+// stillEnds adds which containers of a terminating pod still run, and when the grace period ends.
 func (h *inquiry) stillEnds(v *answer.Verdict, since time.Time) {
 	var still []string
 	for _, name := range h.Containers() {

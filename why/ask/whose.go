@@ -35,8 +35,7 @@ func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 	}
 }
 
-// readyBehind tells what is known of the Service that a verdict could not reach, where its pods are ready and nothing was
-// found to be wrong with them.
+// readyBehind adds the state of the pods of a Service that the pod cannot reach, if all of them are Ready.
 func (f *follower) readyBehind(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) {
 	for _, r := range a.Reaches {
 		host, port := split(r.Place)

@@ -125,8 +125,8 @@ func Asked(v *answer.Verdict, where, space, name string, well bool) {
 	v.Fixes = append(slices.Clip(v.Fixes), fix)
 }
 
-// ReadyBehind adds to a verdict that blames a Service how its pods are, which are ready: what that leaves depends on
-// whether the connection was refused or nothing came back.
+// ReadyBehind adds the state of the Ready pods of a Service to a verdict that blames the Service, and what that leaves as
+// the reason of a refused or unanswered connection.
 func ReadyBehind(v *answer.Verdict, service *v1.Service, behind []v1.Pod, port int32, said string) {
 	names := prose.Each(behind, func(p v1.Pod) string { return p.Name })
 	text := fmt.Sprintf("Service %s leads to pod %s, which is Ready", service.Name, names[0])
