@@ -76,11 +76,15 @@ func Explain(known *history.History, o Options) answer.Answer {
 	h := &inquiry{History: known, Options: o}
 	a := answer.New(answer.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID}, o.Now, o.Journal)
 	a.Journal.Gaps = append(a.Journal.Gaps, h.gaps()...)
-	for _, t := range h.troubles() {
+	all := h.troubles()
+	for _, t := range all {
 		if !o.wants(t.Symptom) {
 			continue
 		}
 		v := t.explain()
+		if v.Cause == answer.CauseUnknown && h.followsRestart(t.Symptom, all) {
+			continue
+		}
 		h.soften(&v)
 		h.fitting(&v)
 		v.Text = strings.TrimSpace(v.Text + " " + v.Missing)

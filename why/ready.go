@@ -75,6 +75,23 @@ func (h *inquiry) endsAgain(name string, run *history.Run) bool {
 	return !e.killed() && e.order() == unordered && e.lasted() > 0 && h.Now.Sub(run.Started.When()) < max(10*time.Second, 2*e.lasted())
 }
 
+// followsRestart reports whether a lack of readiness only follows from a restart of the container that is among the
+// troubles: the run is no older than the one before became, and like that one in whether it has been ready, or has just
+// begun.
+func (h *inquiry) followsRestart(s answer.Symptom, all []trouble) bool {
+	runs, run := h.Runs(s.Container), h.Last(s.Container)
+	restarted := slices.ContainsFunc(all, func(t trouble) bool { return t.Kind == answer.Restarted && t.Container == s.Container })
+	if s.Kind != answer.NotReady || !restarted || len(runs) < 2 || !h.isRunning(run) {
+		return false
+	}
+	before, ago := runs[len(runs)-2], h.Now.Sub(run.Started.When())
+	if before.Exit == nil {
+		return false
+	}
+	young := ago <= max(readyAgain, 2*readyAfter(before))
+	return young || wasReady(run) == wasReady(before) && ago <= newEnding(h, before).lasted()
+}
+
 func wasReady(run *history.Run) bool {
 	return slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return fact.Of[fact.Marked](m).Ready })
 }
