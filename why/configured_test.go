@@ -25,7 +25,7 @@ func TestWhatConfigures(t *testing.T) {
 		said   string
 		want   string
 	}{
-		"files and variables": {given, "FATAL: no way", "ConfigMap conf (at /etc/app), Secret keys (variables), ConfigMap conf (variable LEVEL), variable MODE of the spec"},
+		"files and variables": {given, "FATAL: no way", "ConfigMap conf (at /etc/app), Secret keys (variables), ConfigMap conf (variable LEVEL), variable MODE (fast) of the spec"},
 		"nothing":             {func(*v1.Container) {}, "FATAL: no way", ""},
 		"a change is known":   {given, "FATAL: unknown mode \"fast\"", ""},
 	} {

@@ -254,14 +254,14 @@ func (h *inquiry) configuredBy(v *answer.Verdict) {
 			all = append(all, one)
 		}
 	}
-	var own []string
+	var own []setting
 	for _, e := range c.Env {
 		if e.ValueFrom == nil {
-			own = append(own, e.Name)
+			own = append(own, setting{e.Name, e.Value})
 		}
 	}
 	if len(own) > 0 && len(own) <= mostOwn {
-		all = append(all, "variable "+prose.Some(own)+" of the spec")
+		all = append(all, "variable "+prose.Some(withValues(own))+" of the spec")
 	}
 	if len(all) == 0 {
 		return

@@ -268,7 +268,7 @@ func settingsCalled(c *v1.Container, said string, known []setting) (all []settin
 // withValues are settings with their values, where those are nobody's secret.
 func withValues(all []setting) (where []string) {
 	for _, s := range all {
-		has := prose.Whether(!redact.IsSetting(s.name, s.value), fmt.Sprintf(" (%s)", prose.Brief(s.value, 60)), "")
+		has := prose.Whether(!redact.IsSetting(s.name, s.value) && s.value != fact.NotKept, fmt.Sprintf(" (%s)", prose.Brief(s.value, 60)), "")
 		where = append(where, s.name+has)
 	}
 	return where

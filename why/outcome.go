@@ -104,11 +104,14 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 
 // correctConfig changes the configuration of a container; the text depends on whether the answer quotes the log.
 func correctConfig(h *inquiry, v *answer.Verdict) answer.Fix {
-	text := "if its log says why (a setting, a file or an address that is wrong): correct that"
+	text := "if its log names a setting, a file or an address that is wrong: correct that"
 	if v.QuotesLog(answer.RoleLog, answer.RoleEnd) {
-		text = "correct what its log complains about (a setting, a file, an address, or the program itself)"
+		text = "correct the setting, file or address that its message names"
 	}
-	return configOutcome(text)(h, v)
+	f := configOutcome(text)(h, v)
+	f.ID = answer.StepCorrect
+	f.Text += "; otherwise go back to the version of the image that worked"
+	return f
 }
 
 // outcome makes a step for one verdict.

@@ -22,6 +22,7 @@ const (
 	StepAddEntry     StepID = "add-hba-entry"         // a line of PostgreSQL's pg_hba.conf
 	StepCorrectLine  StepID = "correct-line"          // Target is the ConfigMap
 	StepGiveSetting  StepID = "give-setting"          // nobody knows which
+	StepCorrect      StepID = "correct"               // what a message names; nobody knows where that is
 	StepSetVariables StepID = "set-variables"         // variables
 	StepGrowClaim    StepID = "grow-claim"            // Target is the claim; nobody knows whether its StorageClass allows it
 )

@@ -16,7 +16,7 @@
 //	mutual.go     pods that wait for each other, for those that have a copy, and for one before it that is not ready
 //	no_name.go    names of nobody, who asks for them where nobody knows any, and addresses that pods had
 //	named_line.go the line of a ConfigMap that words are about; named_file.go, where they call its
-//	             file otherwise
+//	             file otherwise; code_line.go, a line of code and the variables that it reads
 //	variables.go  the variables that words miss, that leave a word short, or that code or a probe's script reads and
 //	              nothing gives it
 //	topic_line.go the settings that a cause is about, and the one that allows more memory than there is

@@ -153,6 +153,10 @@ func (s shown) showLine() {
 		if !ok || code.MatchString(at.key) && words.OfAnother(s.quoted) {
 			continue
 		}
+		if code.MatchString(at.key) {
+			o.showCode(at, s.v, s.quoted)
+			return
+		}
 		at.show(s.v, o.pod, "")
 		return
 	}
@@ -160,15 +164,17 @@ func (s shown) showLine() {
 
 // show has what to do about a pod begin with the line, with what more is to be said of it.
 func (l line) show(v *answer.Verdict, pod *v1.Pod, more string) {
-	correct := kubectl.Edit("correct "+l.where()+", which the error is about"+more, "ConfigMap", pod.Namespace, l.configMap, pod)
-	v.DropSteps(func(f answer.Fix) bool { return f.Target == correct.Target })
-	if code.MatchString(l.key) { // it is where the error was met, and seldom what is wrong
-		see := kubectl.Command(pod.Namespace, "get configmap %s -o yaml", l.configMap)
-		v.Fixes = append(v.Fixes, kubectl.Inspect("see where in its own code that was: "+l.where(), see))
-		return
-	}
-	v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepCompare || f.ID == answer.StepReaddress })
+	correct := l.edit("correct "+l.where()+", which the error is about"+more, pod)
+	v.DropSteps(func(f answer.Fix) bool { return f.Target == correct.Target || slices.Contains(vague, f.ID) })
 	v.AddFirst(correct.As(answer.StepCorrectLine, nil))
+}
+
+// vague are the steps in place of which a line is named.
+var vague = []answer.StepID{answer.StepCompare, answer.StepReaddress, answer.StepCorrect}
+
+// edit is the step that edits the ConfigMap that has the line.
+func (l line) edit(text string, pod *v1.Pod) answer.Fix {
+	return kubectl.Edit(text, "ConfigMap", pod.Namespace, l.configMap, pod)
 }
 
 // where tells which line that is, and what it has.
@@ -224,7 +230,7 @@ func ownerOf(pod *v1.Pod, c *v1.Container, all []v1.ConfigMap) owner {
 var (
 	frame  = regexp.MustCompile(`^\s*File "(/[^"]+)", line (\d{1,6})`)
 	atLine = regexp.MustCompile(`(/[\w.@+/-]*\w)["'\])]?(?::|,? (?:on |at )?line[ :]|; lineNumber: |\(|:line )(\d{1,6})\b`)
-	lineOf = regexp.MustCompile(`\bline (\d{1,6})\b[^/\n]{0,20}\b(?:of|in)\b[^/\n]{0,20}(/[\w.@+/-]*\w)`)
+	lineOf = regexp.MustCompile(`\bline (\d{1,6})\b[^/\n]{0,20}\b(?:of|in)\b[^/\n]{0,30}(/[\w.@+/-]*\w)`)
 )
 
 // ofEmpty fits words that something is empty which is not to be, and emptyValue a line whose value is.

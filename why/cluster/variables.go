@@ -150,8 +150,11 @@ func (o owner) madeEmpty(word, quoted string) (name string, ok bool) {
 	return name, regexp.MustCompile(`(?:^|[^\w./-])` + fits + `(?:$|[^\w/-])`).MatchString(quoted)
 }
 
+// variableRead fits a variable that code reads from its environment.
+const variableRead = `(?:\bos\.environ(?:\.get)?|\bgetenv|\bprocess\.env|\bENV(?:\.fetch)?|\bSystem\.getenv)[.(\[]{1,2}['"]?([A-Z][A-Z0-9_]{2,})`
+
 // readOf fits the variables that code reads from its environment, without another value where they are not set.
-var readOf = regexp.MustCompile(`(?:\bos\.environ(?:\.get)?|\bgetenv|\bprocess\.env|\bENV(?:\.fetch)?|\bSystem\.getenv)[.(\[]{1,2}['"]?([A-Z][A-Z0-9_]{2,})['"]?\s*(?:[)\]},;]|$)`)
+var readOf = regexp.MustCompile(variableRead + `['"]?\s*(?:[)\]},;]|$)`)
 
 // mostRead is how many variables are told that nothing sets: of more nobody knows which are wanted.
 const mostRead = 2
