@@ -54,7 +54,7 @@
 //	             by a signal to it or a child; rule_oom.go; rule_room.go, for want of room;
 //	             rule_dependency.go
 //	probing.go   why a probe fails; attempts.go, in which way its attempts failed, and which were seen;
-//	             probing_told.go words them; rule_probe*.go and rule_mesh.go, one file a family
+//	             probing_told.go words them; open_probe.go, what to do where the cause stays open; rule_probe*.go and rule_mesh.go, one file a family
 //	rule_probe_where.go   why a probe fails, by where it asks, what is on its way, what is spoken there, and who answers
 //	rule_probe_log.go     by what the container says in its log
 //	rule_probe_awaits.go  by whose answer is waited for

@@ -240,7 +240,7 @@ func probeSaysWhere(p *probing) *finding {
 
 var (
 	// listensAt matches the log line of a server that listens on a port of all addresses, or of its own.
-	listensAt = regexp.MustCompile(`(?i)\b(?:listen(?:ing|s)?|serving|bound|binding)\b[^\d]{0,60}?(?:0\.0\.0\.0/)?(?:(?:[\s"'=*\]]|0\.0\.0\.0|\blocalhost):|\bport[ =:]{0,2})(\d{2,5})\b(?:[^:.\d]|$)`)
+	listensAt = regexp.MustCompile(`(?i)\b(?:listen(?:ing|s)?|serving|bound|binding|(?:server|running) (?:started|running) on)\b[^\d]{0,60}?(?:0\.0\.0\.0/)?(?:(?:[\s"'=*\]]|0\.0\.0\.0|\blocalhost):|\bport(?:\(s\))?[ =:]{0,2})(\d{2,5})\b(?:[^:.\d]|$)|\bserver running: https?://[\w.-]+:(\d{2,5})\b|\bStarting ProtocolHandler \["https?-\w+-(\d{2,5})"\]`)
 	// besideThat matches words about a port that a server opens beside that of its work.
 	besideThat = regexp.MustCompile(`(?i)metrics|prometheus|admin|health|management|debug|pprof|actuator|monitor|telemetry|cluster|gossip|peer|grpc|\b(?:rmi|jmx|jdwp)\b`)
 )
@@ -256,7 +256,7 @@ func (p *probing) loggedPort(lines []string) (port int, line string) {
 		if m == nil {
 			continue
 		}
-		n, err := strconv.Atoi(m[1])
+		n, err := strconv.Atoi(strings.Join(m[1:], ""))
 		if err != nil || n == p.port() || besideThat.MatchString(l) || port != 0 && n != port {
 			return 0, ""
 		}

@@ -21,7 +21,7 @@ const mostOutcomes = 2
 func (h *inquiry) decide(v *answer.Verdict) {
 	causes := []answer.Cause{v.Cause}
 	switch {
-	case h.Causes:
+	case h.Causes, v.HasStep(answer.StepMendAsked), v.Probe != "" && v.Cause == answer.CauseUnknown && slices.ContainsFunc(v.Steps(), changes):
 		return
 	case v.Cause == answer.CauseUnknown:
 		causes = v.Possible

@@ -100,13 +100,7 @@ func (p *probing) explain() answer.Verdict {
 		}
 		return v
 	}
-	what := prose.Upper(p.what()) + " failed: " + cmp.Or(p.how(), "how is not known") + "."
-	if at, said := p.complaint(); at != nil {
-		what += " " + itsLog(said)
-	}
-	v := undecided(p.run.Container, what, p.chain(), append(rest, p.unseen()...), p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run))...)
-	v.Probe = p.kind
-	return v
+	return p.open(rest)
 }
 
 // unseen are the causes that a look into the container would tell apart, where nobody looked.
@@ -120,6 +114,9 @@ func (p *probing) unseen() []finding {
 	}
 	return all
 }
+
+// howKnown is how, also where that is not known.
+func (p *probing) howKnown() string { return cmp.Or(p.how(), "how is not known") }
 
 // how words the way in which the attempts failed.
 func (p *probing) how() string {

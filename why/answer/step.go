@@ -25,6 +25,7 @@ const (
 	StepCorrect      StepID = "correct"               // what a message names; nobody knows where that is
 	StepSetVariables StepID = "set-variables"         // variables
 	StepGrowClaim    StepID = "grow-claim"            // Target is the claim; nobody knows whether its StorageClass allows it
+	StepMendAsked    StepID = "mend-asked"            // when; what the pod asks is not known
 )
 
 // Slots are what a step's text and command were made of, by name.
@@ -37,6 +38,7 @@ const (
 	SlotAdvice    = "advice"
 	SlotPlace     = "place"
 	SlotRest      = "rest"
+	SlotWhen      = "when"
 )
 
 // As returns the step with an ID and the slots that it fills.

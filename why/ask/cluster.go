@@ -122,6 +122,7 @@ func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) 
 	q.showLines(ctx, all)
 	q.meant(ctx, all)
 	q.decide(ctx, all)
+	q.nameAsked(ctx, all)
 	c.options.Known.inform(ctx, c.client, all)
 	return answer.Redacted(all), err
 }

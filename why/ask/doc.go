@@ -32,7 +32,7 @@
 //	behind.go    the facts behind an answer
 //	record.go    all that is known of a namespace, for a file
 //	heard.go     what the log of a Ready pod complains of, read with the rights of the asker
-//	decided.go   the change for answers whose steps only inspect
+//	decided.go   the change for answers whose steps only inspect, and the names of what a pod may wait for
 //	informed.go  what a user's entries of knowledge add to answers
 //	proposal.go  what other settings would have changed, and what is proposed
 package ask
