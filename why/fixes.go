@@ -169,7 +169,7 @@ func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 	fixes := []answer.Fix{}
 	switch ev := p.last.Evidence; {
 	case p.mode == refused:
-		fixes = append(fixes, h.inside("see which ports it listens on", p.run.Container, "sh -c 'netstat -ltn || ss -ltn'"))
+		fixes = append(fixes, h.inside("see which ports it listens on", p.run.Container, kubectl.Sockets))
 	case ev != nil && ev.Handler == fact.HTTPGet && ev.Target != "" && !(p.mode == answered && words.Told(ev.Output) != ""):
 		fixes = append(fixes, h.inside("ask the same from inside", p.run.Container, shell.Linef("wget -S -O- -T 30 %s", prose.Brief(ev.Target, 100))))
 	}

@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -84,7 +85,7 @@ func (p *probing) sockets(text string, port int) answer.Fix {
 	if port > 0 {
 		text += fmt.Sprintf(" (in /proc/net/tcp, %d is %04X and 0A means that it listens)", port, port)
 	}
-	return p.h.inside(text, p.run.Container, shell.Linef("sh -c %s", "netstat -ltn || ss -ltn || cat /proc/net/tcp /proc/net/tcp6"))
+	return p.h.inside(text, p.run.Container, kubectl.Sockets)
 }
 
 // mayStart reports whether a probe ended the run, which was never well, and nothing in its log shows that it had started.

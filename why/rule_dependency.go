@@ -133,15 +133,15 @@ func (n needed) fixes(h *inquiry) []answer.Fix {
 	case host == "", loopback(host), host == "unix" && words.Socket(n.said) != "":
 		return nil
 	case numeric(host):
-		return []answer.Fix{h.inspect("see whose address that is", kubectl.Command("", "get services,pods -A -o wide | grep -F %s", host))}
+		return []answer.Fix{h.inspect("see whose address that is", kubectl.Command("", "get services,pods -A -o wide | grep -F %s", host)).As(answer.StepWhose, nil)}
 	case !isService:
 		return []answer.Fix{h.inspect("see whether the name is known in the cluster", kubectl.Command("", "run dns-test --rm -it --image=busybox --restart=Never -- nslookup %s", host))}
 	case len(parts) > 1 && h.Object != nil && h.Object.Spec.Subdomain == parts[1]:
-		return []answer.Fix{kubectl.Why("see why it does not answer", "pod", space, parts[0])} // of its own StatefulSet
+		return []answer.Fix{kubectl.Why("see why pod "+parts[0]+" does not answer, and do what that says", "pod", space, parts[0])} // of its own StatefulSet
 	case len(parts) > 1:
 		space = parts[1]
 	}
-	return []answer.Fix{kubectl.Why("see why it does not answer", "svc", space, parts[0])}
+	return []answer.Fix{kubectl.Why("see why Service "+parts[0]+" does not answer, and do what that says", "svc", space, parts[0])}
 }
 
 func numeric(host string) bool {

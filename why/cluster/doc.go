@@ -10,6 +10,7 @@
 //	follow.go     what may be another pod's trouble; lead.go, what is told where it leads, and what to do there;
 //	              settings.go, what configures a pod
 //	policy.go     the NetworkPolicy that blocks a connection; policy_steps.go, how to admit it
+//	ready_behind.go  what to do about a Service whose pods are Ready and do not answer
 //	doors.go      a Service that is asked, and leads to nobody who takes requests
 //	echo.go       what one says that another says too
 //	seems_well.go what is wrong with a pod that looks well, also of a disk that is full

@@ -17,7 +17,6 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // HopOf completes the hop to an object about which an answer was given; nil where nothing is wrong there.
@@ -102,7 +101,8 @@ func Mention(v *answer.Verdict, hops []answer.Hop) {
 func Name(v *answer.Verdict, place, kind, space, name string) {
 	what := map[string]string{"svc": "Service", "pod": "pod"}[kind]
 	v.SayBecause(fmt.Sprintf("%s is %s %s/%s.", place, what, space, name))
-	v.AddFirst(kubectl.Why("see what is known of it", kind, space, name))
+	v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepWhose })
+	v.AddFirst(kubectl.Why(fmt.Sprintf("see how %s %s does, and do what that says", what, name), kind, space, name))
 }
 
 // Answers says whether a fact of a verdict's chain is an answer with an HTTP status.
@@ -123,34 +123,6 @@ func Asked(v *answer.Verdict, where, space, name string, well bool) {
 	}
 	v.SayBecause(text)
 	v.Fixes = append(slices.Clip(v.Fixes), fix)
-}
-
-// ReadyBehind adds the state of the Ready pods of a Service to a verdict that blames the Service, and what that leaves as
-// the reason of a refused or unanswered connection.
-func ReadyBehind(v *answer.Verdict, service *v1.Service, behind []v1.Pod, port int32, said string) {
-	names := prose.Each(behind, func(p v1.Pod) string { return p.Name })
-	text := fmt.Sprintf("Service %s leads to pod %s, which is Ready", service.Name, names[0])
-	if len(behind) > 1 {
-		text = fmt.Sprintf("Service %s leads to %d pods, which are Ready (%s)", service.Name, len(behind), prose.Brief(strings.Join(names, ", "), 80))
-	}
-	switch {
-	case words.Refused(said):
-		target := ""
-		for _, p := range service.Spec.Ports {
-			if port == 0 && len(service.Spec.Ports) == 1 || port == p.Port {
-				to := targetPort(p)
-				target = fmt.Sprintf(" (targetPort %s)", to.String())
-				if p.Protocol == v1.ProtocolUDP {
-					v.SayBecause(fmt.Sprintf("%s. Port %d of the Service is for UDP, and a connection is TCP.", text, p.Port))
-					return
-				}
-			}
-		}
-		text += fmt.Sprintf(". Most likely %s on the port to which the Service leads%s, or only on loopback", prose.Whether(len(behind) > 1, "none of them listens", "it does not listen"), target)
-	case words.Unanswered(said):
-		text += ". Packets are dropped on the way (a NetworkPolicy, a firewall), or the answer takes too long"
-	}
-	v.SayBecause(text + ".")
 }
 
 // Blames is the member of the health check's answer, which a verdict quotes, that fails and is

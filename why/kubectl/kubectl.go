@@ -27,6 +27,9 @@ func Command(namespace, format string, args ...any) string {
 // Threads shows the name of each thread of a container, and what in the kernel it waits in.
 const Threads = "sh -c 'grep -s . /proc/[0-9]*/task/*/comm /proc/[0-9]*/task/*/wchan'"
 
+// Sockets shows the ports on which the containers of a pod listen, also where the image has no tool for that.
+const Sockets = "sh -c 'netstat -ltn || ss -ltn || cat /proc/net/tcp /proc/net/tcp6'"
+
 // Inspect is a command that changes nothing.
 func Inspect(text, command string) answer.Fix {
 	return answer.Fix{Text: text, Command: command, Risk: answer.Inspect}
