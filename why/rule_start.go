@@ -59,22 +59,22 @@ func startConfig(c notStarted) *finding {
 	}
 	key := c.says(knowledge.NoSuchKey)
 	kind, name := c.h.missingObject(c.message)
-	return c.finds(answer.ConfigMissing, certain).recorded().fix(c.h.makeFixes(kind, name, key)...).
+	return c.finds(answer.ConfigMissing, certain).recorded().fix(c.h.makeFixes(kind, name, "", "container", key)...).
 		says("Container %s needs %s: %s.", c.run.Container, prose.Whether(key, "a key that its ConfigMap or Secret does not have", "something that does not exist"), prose.Brief(c.message, kept))
 }
 
-// makeFixes have a ConfigMap or Secret made that a container takes its configuration from, or a key of it.
-func (h *inquiry) makeFixes(kind, name string, key bool) []answer.Fix {
-	if key {
-		return []answer.Fix{
-			{Text: fmt.Sprintf("add the key to %s %s; the container then starts by itself", kind, name), Command: h.kubectl("edit %s %s", kind, name), Risk: answer.Safe},
-			h.inspect("see which keys it has", h.kubectl("describe %s %s", kind, name)),
-		}
+// makeFixes have a ConfigMap or Secret made that a container or volume takes its configuration from, or a key of it.
+func (h *inquiry) makeFixes(kind, name, key, then string, hasObject bool) []answer.Fix {
+	target := kind + "/" + h.Pod.Namespace + "/" + name
+	then = "the " + then + " then starts by itself"
+	if hasObject {
+		see := h.inspect("see which keys it has", h.kubectl("describe %s %s", kind, name)).As(answer.StepSeeObjects, nil)
+		see.Target = target
+		return []answer.Fix{kubectl.AddKey(target, key, then), see}
 	}
-	return []answer.Fix{
-		{Text: fmt.Sprintf("create %s %s; the container then starts by itself", kind, name), Risk: answer.Safe},
-		h.inspect(fmt.Sprintf("see which %ss there are, if its name is wrong", kind), h.kubectl("get %ss", kind)),
-	}
+	see := h.inspect(fmt.Sprintf("see which %ss there are, if its name is wrong", kind), h.kubectl("get %ss", kind)).As(answer.StepSeeObjects, nil)
+	see.Target = target
+	return []answer.Fix{kubectl.CreateObject(target, nil, then), see}
 }
 
 // startSecurity: what its securityContext asks for is not let be.

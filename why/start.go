@@ -165,20 +165,16 @@ func (h *inquiry) explainSetUp(failed *fact.Fact) answer.Verdict {
 		return undecided("", fmt.Sprintf("A volume of the pod could not be set up by a kubelet that had just begun, and did not watch what it needs yet: %s.", message), f.chain, nil,
 			"It tries again, and whether that still fails is not known.", h.describeFix())
 	case words.VolumeObjectMissing(b.Message):
-		kind, _ := h.missingObject(b.Message)
+		kind, name := h.missingObject(b.Message)
 		is(answer.ConfigMissing, "A volume of the pod needs an object that is not there")
 		if volume, key := words.NoVolumeKey(b.Message); key != "" {
-			var name string
 			if kind, name = h.objectOfVolume(volume, kind); name != "" {
 				f.because = []string{fmt.Sprintf("Volume %s is of %s %s, and that has no key %s.", volume, kind, name, key)}
-				f.fixes = []answer.Fix{
-					{Text: fmt.Sprintf("add key %s to %s %s, and the pod starts by itself; or take that key out of the volume's items", key, kind, name), Command: h.kubectl("edit %s %s", kind, name), Risk: answer.Safe},
-					h.inspect("see which keys it has", h.kubectl("describe %s %s", kind, name)),
-				}
+				f.fixes = h.makeFixes(kind, name, key, "pod", true)
 				break
 			}
 		}
-		f.fixes = []answer.Fix{{Text: fmt.Sprintf("create the %s that is missing; the pod then starts by itself", kind), Risk: answer.Safe}, h.inspect(fmt.Sprintf("see which %ss there are, if its name is wrong", kind), h.kubectl("get %ss", kind))}
+		f.fixes = h.makeFixes(kind, name, "", "pod", false)
 	default:
 		is(answer.VolumeFailed, "A volume of the pod cannot be set up", h.describeFix())
 		if strings.Contains(b.Message, "hostPath type check failed") {

@@ -23,6 +23,9 @@ const (
 	StepAddEntry     StepID = "add-hba-entry"         // a line of PostgreSQL's pg_hba.conf
 	StepCorrectLine  StepID = "correct-line"          // Target is the ConfigMap
 	StepGiveSetting  StepID = "give-setting"          // nobody knows which
+	StepCreateObject StepID = "create-object"         // Target is the ConfigMap or Secret; then
+	StepAddKey       StepID = "add-key"               // Target is the ConfigMap or Secret; then
+	StepSeeObjects   StepID = "see-objects"           // Target is the ConfigMap or Secret that is missing, or lacks a key
 	StepCorrect      StepID = "correct"               // what a message names; nobody knows where that is
 	StepSetVariables StepID = "set-variables"         // variables
 	StepGrowClaim    StepID = "grow-claim"            // Target is the claim; nobody knows whether its StorageClass allows it
@@ -40,6 +43,7 @@ const (
 	SlotPlace     = "place"
 	SlotRest      = "rest"
 	SlotWhen      = "when"
+	SlotThen      = "then"
 )
 
 // As returns the step with an ID and the slots that it fills.

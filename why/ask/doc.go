@@ -27,6 +27,7 @@
 //	common.go    what pods have in common that fail alike, and what a revision brought
 //	gone.go      pods that are not there any more, and those of them that went lately
 //	meant.go     what is meant by a name of nothing, or by a ConfigMap or Secret that a pod names
+//	missing_object.go  the keys that a pod takes from a ConfigMap or Secret that is missing, and what exists in its place
 //	configmaps.go  the lines of ConfigMaps that the words of who is to blame are about
 //	workload.go  what stands for several pods, and Services and the pods behind them
 //	behind.go    the facts behind an answer

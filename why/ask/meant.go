@@ -78,6 +78,7 @@ func (q *question) meant(ctx context.Context, all []answer.Answer) {
 					v.AddFirst(step)
 				}
 			}
+			q.complete(ctx, v, pod, refs)
 		}
 	}
 }
@@ -150,7 +151,7 @@ func (q *question) instead(ctx context.Context, pod *v1.Pod, r reference) (answe
 	switch {
 	case apierrors.IsNotFound(err) && r.key == "":
 		if near := prose.Nearest(r.name, q.names(ctx, strings.ToLower(r.kind), pod.Namespace, "")); near != "" {
-			return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("use %s %s, which exists, instead of %s", r.kind, near, r.name)), true
+			return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("use %s %s, which exists, instead of %s, if that is meant", r.kind, near, r.name)), true
 		}
 		if q.options.Within {
 			return answer.Fix{}, false
@@ -160,7 +161,7 @@ func (q *question) instead(ctx context.Context, pod *v1.Pod, r reference) (answe
 		}
 	case err == nil && r.key != "" && !slices.Contains(keys, r.key):
 		if near := prose.Nearest(r.key, keys); near != "" {
-			return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("use key %s of %s %s instead of %s", near, r.kind, r.name, r.key)), true
+			return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("use key %s of %s %s instead of %s, if that is meant", near, r.kind, r.name, r.key)), true
 		}
 	}
 	return answer.Fix{}, false
