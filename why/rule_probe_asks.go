@@ -230,12 +230,23 @@ func probePath(p *probing) *finding {
 		f.because, f.fixes = []string{because}, []answer.Fix{fix}
 		return f
 	}
-	f.fixes = []answer.Fix{p.h.specFix("set " + p.field("path") + " to a path that the application serves")}
-	if p.last.Evidence.Target == "" {
-		target = fmt.Sprintf("http://127.0.0.1:%d/", p.portOfSpec())
+	f.fixes = []answer.Fix{
+		p.h.specFix(fmt.Sprintf("set %s to a path that the application serves; if it serves none that tells its health: probe with tcpSocket on the same port", p.field("path"))),
+		p.h.inside("see which of the usual paths it serves: those that are printed", p.run.Container, shell.Linef("sh -c %s", fmt.Sprintf(usualPaths, p.baseOf(target)))),
 	}
-	f.fix(p.h.inside("ask for that and other paths from inside", p.run.Container, shell.Linef("wget -S -O- %s", target)))
 	return f
+}
+
+// usualPaths prints which of the usual paths of health checks a server answers well.
+const usualPaths = `for p in / /health /healthz /ready /readyz /live /livez /ping /status /metrics /api/health /actuator/health; do wget -q -O /dev/null %s$p && echo $p; done`
+
+// baseOf returns the address of a probe's target without its path, on loopback if the target is not known.
+func (p *probing) baseOf(target string) string {
+	if scheme, rest, ok := strings.Cut(target, "://"); ok {
+		host, _, _ := strings.Cut(rest, "/")
+		return scheme + "://" + host
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d", p.portOfSpec())
 }
 
 // probeWantsLogin: who answers is well, and lets nobody in who does not say who it is.

@@ -24,7 +24,7 @@ func CreateObject(target string, keys []string, then string) answer.Fix {
 			command = shell.Linef("create configmap %s", name)
 		}
 		for _, key := range keys {
-			command += shell.Linef(" --from-literal=%s", key) + shell.Line(`="$`+variable(key)+`"`)
+			command += shell.Linef(` --from-literal=%s="$%s"`, key, shell.Line(variable(key)))
 		}
 		f.Text += ": apply the manifest or chart that has it, or run this with its values in these variables"
 		f.Command = Command(namespace, "%s", command)
