@@ -25,7 +25,7 @@ func TestWhatConfigures(t *testing.T) {
 		said   string
 		want   string
 	}{
-		"files and variables": {given, "FATAL: no way", "ConfigMap conf (at /etc/app), Secret keys (variables), ConfigMap conf (variable LEVEL), variable MODE (fast) of the spec"},
+		"files and variables": {given, "FATAL: no way", "ConfigMap conf (at /etc/app) or Secret keys (variables) or variable MODE (fast) of its spec; otherwise go back to the version of the image that worked"},
 		"nothing":             {func(*v1.Container) {}, "FATAL: no way", ""},
 		"a change is known":   {given, "FATAL: unknown mode \"fast\"", ""},
 	} {
@@ -36,7 +36,7 @@ func TestWhatConfigures(t *testing.T) {
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, StatusKnown: true, LastLines: []string{test.said}})
 			got := ""
 			for _, f := range s.ask().Verdicts[0].Fixes {
-				if rest, ok := strings.CutPrefix(f.Text, "compare its words with what configures container app: "); ok {
+				if rest, ok := strings.CutPrefix(f.Text, "correct the setting, file or address that its message names, in "); ok {
 					got = rest
 				}
 			}

@@ -254,13 +254,7 @@ func (h *inquiry) configuredBy(v *answer.Verdict) {
 			all = append(all, one)
 		}
 	}
-	var own []setting
-	for _, e := range c.Env {
-		if e.ValueFrom == nil {
-			own = append(own, setting{e.Name, e.Value})
-		}
-	}
-	if len(own) > 0 && len(own) <= mostOwn {
+	if own := ownVariables(c); len(own) > 0 && len(own) <= mostOwn {
 		all = append(all, "variable "+prose.Some(withValues(own))+" of the spec")
 	}
 	if len(all) == 0 {
@@ -271,6 +265,16 @@ func (h *inquiry) configuredBy(v *answer.Verdict) {
 		command = h.kubectl("get configmap %s -o yaml --ignore-not-found", shell.Words(maps...)) // an optional one may be missing
 	}
 	v.Fixes = append(v.Fixes, kubectl.Inspect(fmt.Sprintf("compare its words with what configures container %s: %s", c.Name, prose.Some(all)), command).As(answer.StepCompare, nil))
+}
+
+// ownVariables are those of a container that its spec itself gives a value.
+func ownVariables(c *v1.Container) (own []setting) {
+	for _, e := range c.Env {
+		if e.ValueFrom == nil {
+			own = append(own, setting{e.Name, e.Value})
+		}
+	}
+	return own
 }
 
 // ofItsConfiguration says in brackets which ConfigMap configures a container, where that is one alone and mounted.

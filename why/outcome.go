@@ -3,14 +3,17 @@ package why
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
 )
 
 // mostOutcomes is the maximum number of outcomes shown after the first inspecting step.
@@ -43,7 +46,10 @@ func (h *inquiry) decide(v *answer.Verdict) {
 			}
 		}
 	}
-	first := min(len(looks), answer.MostSteps-min(len(steps), mostOutcomes))
+	if slices.ContainsFunc(steps, func(f answer.Fix) bool { return f.ID == answer.StepCorrect }) { // it names what to look at
+		looks = slices.DeleteFunc(looks, func(f answer.Fix) bool { return f.ID == answer.StepCompare })
+	}
+	first := min(len(looks), 1)
 	v.Fixes = slices.Concat(looks[:first], steps, looks[first:])
 }
 
@@ -102,17 +108,64 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.ImageRegistryUnreachable: specOutcome("if the registry's name is wrong: correct the image; if the node cannot reach the registry: fix its DNS, route or proxy; kubelet then retries the pull by itself"),
 }
 
-// correctConfig changes the configuration of a container; the text depends on whether the answer quotes the log.
+// correctConfig changes the configuration of a container where it stands; the text depends on whether the answer quotes the
+// log.
 func correctConfig(h *inquiry, v *answer.Verdict) answer.Fix {
 	text := "if its log names a setting, a file or an address that is wrong: correct that"
 	if v.QuotesLog(answer.RoleLog, answer.RoleEnd) {
 		text = "correct the setting, file or address that its message names"
 	}
-	f := configOutcome(text)(h, v)
+	f := h.configured(v.Container, text)
 	f.ID = answer.StepCorrect
 	f.Text += "; otherwise go back to the version of the image that worked"
 	return f
 }
+
+// configured changes what configures a container: its ConfigMaps, else its only Secret, else its template, whose fields it
+// names.
+func (h *inquiry) configured(container, text string) answer.Fix {
+	c := h.Spec(container)
+	if c == nil {
+		return h.specFix(text)
+	}
+	named := map[string][]string{}
+	var where []string
+	for _, s := range h.sources(c) {
+		if !slices.Contains(named[s.kind], s.name) {
+			named[s.kind] = append(named[s.kind], s.name)
+			where = append(where, fmt.Sprintf("%s %s (%s)", s.kind, s.name, s.as))
+		}
+	}
+	if own := ownVariables(c); len(own) > 0 && len(own) <= mostOwn {
+		where = append(where, "variable "+strings.Join(withValues(own), ", ")+" of its spec")
+	}
+	kind := prose.Whether(len(named["ConfigMap"]) > 0, "ConfigMap", "Secret")
+	switch names := named[kind]; {
+	case len(names) == 1 && len(where) == 1:
+		return kubectl.Edit(text+", in "+where[0], kind, h.Pod.Namespace, names[0], h.Object)
+	case len(names) > 0 && len(names) <= mostSources:
+		f := kubectl.Edit(text+", in "+strings.Join(where, " or "), kind, h.Pod.Namespace, names[0], h.Object)
+		f.Command = strings.Replace(f.Command, "edit "+strings.ToLower(kind)+" "+names[0], "edit "+strings.ToLower(kind)+" "+string(shell.Words(names...)), 1)
+		return f
+	}
+	var fields []string
+	if len(c.Env) > 0 {
+		fields = append(fields, "env")
+	}
+	if len(c.Command) > 0 {
+		fields = append(fields, "command")
+	}
+	if len(c.Args) > 0 {
+		fields = append(fields, "args")
+	}
+	if len(fields) > 0 {
+		return h.specFix(fmt.Sprintf("%s, in %s of container %s", text, strings.Join(fields, " or "), container))
+	}
+	return h.specFix(text)
+}
+
+// mostSources is how many ConfigMaps or Secrets a step edits: of more nobody knows which it is.
+const mostSources = 3
 
 // outcome makes a step for one verdict.
 type outcome = func(*inquiry, *answer.Verdict) answer.Fix
@@ -149,18 +202,14 @@ func unhealthyOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 	c := h.spec(v.Container)
 	p := map[fact.ProbeKind]*v1.Probe{fact.Readiness: c.ReadinessProbe, fact.Liveness: c.LivenessProbe, fact.Startup: c.StartupProbe}[v.Probe]
 	switch {
-	case p != nil && p.Exec != nil:
-		return h.specFix("if a dependency is down: fix it, and keep it out of the probe's command; if that command is wrong: correct it")
+	case p != nil && p.Exec != nil && !v.QuotesLog(answer.RoleLog):
+		return h.specFix(fmt.Sprintf("if the command itself is wrong: correct %sProbe.exec.command of container %s", kindWord(v.Probe), v.Container))
 	case p != nil && p.GRPC != nil:
 		return h.specFix("if a dependency is down: fix it; if the probe asks for the wrong gRPC service: correct grpc.service of the probe")
-	case v.QuotesLog(answer.RoleLog):
-		return correctConfig(h, v)
-	case p == nil: // another pod's container
-		return h.specFix("fix what it reports; if the answer depends on other programs: set the probe to a path that does not test them")
-	case v.Probe == fact.Readiness:
-		return h.specFix(fmt.Sprintf("fix what it reports, then the pod gets traffic again by itself; if the answer depends on other programs: set readinessProbe.httpGet.path of container %s to a path that does not test them", v.Container))
+	case p != nil && p.HTTPGet != nil && !v.QuotesLog(answer.RoleLog):
+		return h.specFix(fmt.Sprintf("mend what the answer reports; if the pod can do its work without that: set %sProbe.httpGet.path of container %s to a path that does not test it", kindWord(v.Probe), v.Container))
 	}
-	return h.specFix(fmt.Sprintf("fix what it reports (a restart does not); if the answer depends on other programs: set %sProbe.httpGet.path of container %s to a path that does not test them", kindWord(v.Probe), v.Container))
+	return correctConfig(h, v)
 }
 
 // slowStartOutcome raises the limit of the startup probe, or adds a startup probe.

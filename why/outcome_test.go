@@ -20,7 +20,7 @@ func TestOutcomeOfTheProbeThatFailed(t *testing.T) {
 	s := tell(t, pod)
 	s.probe("app", 3, status(fact.Readiness, 503, "no database"))
 	v := s.ask().Verdicts[0]
-	want := "fix what it reports, then the pod gets traffic again by itself; if the answer depends on other programs: set readinessProbe.httpGet.path of container app to a path that does not test them"
+	want := "mend what the answer reports; if the pod can do its work without that: set readinessProbe.httpGet.path of container app to a path that does not test it"
 	if v.Cause != answer.AppUnhealthy || !slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return f.Text == want }) {
 		t.Errorf("%s: %+v", v.Cause, v.Fixes)
 	}

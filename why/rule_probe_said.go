@@ -57,6 +57,9 @@ func probeSaidNo(p *probing) *finding {
 	if p.mode != answered || ev.Status >= 500 || p.worked() || p.complainsNow() {
 		p.quoteInto(f)
 	}
+	if (p.mode == answered || p.mode == exitCode) && strings.TrimSpace(ev.Output) == "" && !f.quotesLog() && !slices.ContainsFunc(f.fixes, changes) {
+		f.fixes = append(p.openSteps(), p.h.logsFix(p.run))
+	}
 	return f
 }
 

@@ -888,7 +888,7 @@ func TestLeadsToWhatToDo(t *testing.T) {
 	}
 	w.pod("db2", 5432, answer.Restarted, ended)
 	v := w.ask("web1")
-	if n := len(v.Fixes); n != 4 || v.Fixes[0].Text != "a" || v.Fixes[2].Risk == answer.Inspect || v.Fixes[3].Text != "c" {
+	if n := len(v.Fixes); n != 4 || v.Fixes[0].Text != "a" || v.Fixes[1].Risk == answer.Inspect || v.Fixes[3].Text != "c" {
 		t.Errorf("%+v", v.Fixes)
 	}
 	// Where nobody knows what to do there, what is known of it.
