@@ -118,7 +118,7 @@ func (n needed) fixes(h *inquiry) []answer.Fix {
 	if knowledge.NoDNS.In(n.said) || n.what == noDNS { // the place itself was never asked
 		servers := h.nameServers()
 		if len(servers) == 0 {
-			return []answer.Fix{h.inspect("see whether the cluster's DNS runs", "kubectl -n kube-system get pods -l k8s-app=kube-dns")}
+			return []answer.Fix{h.inspect("see whether the cluster's DNS runs", "kubectl -n kube-system get pods -l k8s-app=kube-dns").As(answer.StepCheckDNS, nil)}
 		}
 		n.place = servers[0]
 	}
@@ -149,7 +149,7 @@ func numeric(host string) bool {
 }
 
 // noDNS is what words say of a name server that did not answer ([words.Unreached]).
-const noDNS = "DNS did not answer"
+const noDNS = "its name is not resolved"
 
 // proxyRefuses is the outcome for a client whose proxy refused the tunnel.
 const proxyRefuses = "the proxy refuses it"

@@ -12,6 +12,7 @@ const (
 	StepTop          StepID = "top"                   // container
 	StepOnNode       StepID = "on-node"               // command
 	StepExplain      StepID = "explain"               // kubectl why about Target
+	StepCheckDNS     StepID = "check-dns"             // whether the cluster's name servers run
 	StepWhose        StepID = "whose-address"         // shows which Service or pod has an address
 	StepEdit         StepID = "edit"                  // Target
 	StepAdvice       StepID = "follow-advice"         // advice

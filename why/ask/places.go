@@ -373,7 +373,7 @@ func (q *question) settings(ctx context.Context, pod *v1.Pod) []cluster.Setting 
 	texts := cluster.Settings(pod)
 	for _, c := range q.configMaps(ctx, pod) {
 		for _, key := range slices.Sorted(maps.Keys(c.Data)) {
-			texts = append(texts, cluster.Setting{Where: fmt.Sprintf("ConfigMap %s, key %s", c.Name, key), Text: c.Data[key]})
+			texts = append(texts, cluster.Setting{Where: fmt.Sprintf("ConfigMap %s, key %s", c.Name, key), Text: c.Data[key], ConfigMap: c.Name})
 		}
 	}
 	return texts

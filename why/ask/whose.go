@@ -200,12 +200,11 @@ func (f *follower) nameless(ctx context.Context, pod *v1.Pod, a *answer.Answer, 
 			return false
 		}
 		missing := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name}}
-		where, _, _ := cluster.Named(f.settings(ctx, pod), missing)
 		var elsewhere []v1.Service
 		if !f.options.Within {
 			elsewhere, _ = someOf[v1.Service](ctx, f.question, "", metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 		}
-		cluster.NoService(&a.Verdicts[i], missing, port, where, services, elsewhere)
+		cluster.NoService(&a.Verdicts[i], pod, missing, port, f.settings(ctx, pod), services, elsewhere)
 		return true
 	}
 	return false

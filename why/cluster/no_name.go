@@ -26,27 +26,55 @@ func MayBeService(host string) bool {
 	return host != "localhost" && serviceName.MatchString(host) && strings.Count(host, ".") != 1
 }
 
-// NoService adds to a verdict of one that asks for a name that there is no Service of that, and which
-// has the port that it asks at. Where is what of its configuration has the name; empty where none is
-// known to. Of those elsewhere that have the name the first is told: a short name is looked up in the pod's own namespace.
-func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string, all, elsewhere []v1.Service) {
-	var have []string
+// NoService adds to a verdict of a pod that asks for a name that there is no Service of that name, the Services that there
+// are, and what of the pod's settings has the name. A short name is looked up in the pod's own namespace, so of the Services
+// of other namespaces the first one is told.
+func NoService(v *answer.Verdict, pod *v1.Pod, missing *v1.Service, port int32, settings []Setting, all, elsewhere []v1.Service) {
+	var have, names []string
 	for i := range all {
+		if !Leads(&all[i], pod) {
+			names = append(names, all[i].Name)
+		}
 		if port != 0 && slices.ContainsFunc(all[i].Spec.Ports, func(p v1.ServicePort) bool { return p.Port == port }) {
 			have = append(have, all[i].Name)
 		}
 	}
-	text := fmt.Sprintf("There is no Service %s in namespace %s", missing.Name, missing.Namespace)
+	text := fmt.Sprintf("There is no Service %s in namespace %s, so the cluster's DNS has no such name", missing.Name, missing.Namespace)
 	v.SayBecause(text + prose.Whether(len(have) > 0, fmt.Sprintf("; port %d is that of %s", port, prose.Some(have)), "") + ".")
 	v.DropSteps(kubectl.Why("", "svc", missing.Namespace, missing.Name).SameAs)
-	v.AddFirst(
-		kubectl.Inspect("see which Services there are", kubectl.Command(missing.Namespace, "get services")),
-		answer.Fix{Text: "correct the name in " + cmp.Or(where, "what configures the program"), Risk: answer.Restarts},
-	)
+	v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepCheckDNS })
+	steps := []answer.Fix{correctName(pod, missing, settings, names, elsewhere)}
+	if len(names) > mostServices {
+		steps = slices.Insert(steps, 0, kubectl.Inspect("see which Services there are", kubectl.Command(missing.Namespace, "get services")))
+	}
+	v.AddFirst(append(steps, answer.Fix{Text: fmt.Sprintf("or create Service %s, from the manifest or chart that it belongs to", missing.Name), Risk: answer.Safe})...)
 	if len(elsewhere) > 0 {
 		of := elsewhere[0].Namespace
 		v.SayBecause(fmt.Sprintf("Namespace %s has a Service %s; from here its name is %s.%s.", of, missing.Name, missing.Name, of))
 	}
+}
+
+// mostServices is how many Services of a namespace are named in place of a command that lists them.
+const mostServices = 6
+
+// correctName is the step that corrects the name of a Service that is missing where a pod's settings have it.
+func correctName(pod *v1.Pod, missing *v1.Service, settings []Setting, names []string, elsewhere []v1.Service) answer.Fix {
+	where, _, _ := Named(settings, missing)
+	text := fmt.Sprintf("correct the name %s in %s", missing.Name, cmp.Or(where, "what configures the program"))
+	switch {
+	case len(elsewhere) > 0:
+		text += fmt.Sprintf(" to %s.%s, if that Service is meant", missing.Name, elsewhere[0].Namespace)
+	case len(names) > 0 && len(names) <= mostServices:
+		text += " (the namespace has Service " + strings.Join(names, ", ") + ")"
+	}
+	at := first(settings, func(s Setting) bool { return s.Where == where })
+	switch {
+	case at == nil:
+		return answer.Fix{Text: text, Risk: answer.Restarts}
+	case at.ConfigMap != "":
+		return kubectl.Edit(text, "ConfigMap", pod.Namespace, at.ConfigMap, pod)
+	}
+	return kubectl.EditTemplate(pod.Namespace, pod, text)
 }
 
 // underDomain fits a Service's whole name: its own, its namespace's, and the cluster's domain.

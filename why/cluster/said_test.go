@@ -98,14 +98,14 @@ func TestMentions(t *testing.T) {
 // Where a Service is named is where a place stands before where a word does.
 func TestNamed(t *testing.T) {
 	s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart"}, Spec: v1.ServiceSpec{Ports: []v1.ServicePort{{Port: 8000}}}}
-	texts := []Setting{{"key app.py", "def cart(request):"}, {"key hosts", "cart:99"}, {"key gateway.conf", `proxy.server = ("host" => "cart", "port" => 8000)`}}
+	texts := []Setting{{Where: "key app.py", Text: "def cart(request):"}, {Where: "key hosts", Text: "cart:99"}, {Where: "key gateway.conf", Text: `proxy.server = ("host" => "cart", "port" => 8000)`}}
 	if where, port, ok := Named(texts, s); !ok || where != "key gateway.conf" || port != 0 {
 		t.Errorf("%s %d %v", where, port, ok)
 	}
 	if where, port, ok := Named(texts[:2], s); !ok || where != "key hosts" || port != 99 {
 		t.Errorf("%s %d %v", where, port, ok)
 	}
-	if _, _, ok := Named([]Setting{{"key", "shopping-cart:80"}}, s); ok {
+	if _, _, ok := Named([]Setting{{Where: "key", Text: "shopping-cart:80"}}, s); ok {
 		t.Error("another's name")
 	}
 }

@@ -12,17 +12,17 @@ import (
 	"whylet.dev/whylet/why/mounts"
 )
 
-// Setting is a text that configures a pod, and where it stands.
-type Setting struct{ Where, Text string }
+// Setting is a text that configures a pod, and where it stands; ConfigMap is empty for one of the pod's spec.
+type Setting struct{ Where, Text, ConfigMap string }
 
 // Settings are the commands and the environment of a pod's containers.
 func Settings(pod *v1.Pod) []Setting {
 	var all []Setting
 	for _, c := range append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...) {
 		for _, e := range c.Env {
-			all = append(all, Setting{"variable " + e.Name, e.Value})
+			all = append(all, Setting{Where: "variable " + e.Name, Text: e.Value})
 		}
-		all = append(all, Setting{"command", strings.Join(append(slices.Clone(c.Command), c.Args...), " ")})
+		all = append(all, Setting{Where: "command", Text: strings.Join(append(slices.Clone(c.Command), c.Args...), " ")})
 	}
 	return all
 }

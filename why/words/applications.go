@@ -43,7 +43,7 @@ func Asked(command string) (host, by string) {
 
 // became is what became of a question that a line tells of, in the words of an answer.
 var became = map[knowledge.Outcome]string{
-	knowledge.NoAnswerOfDNS: "DNS did not answer",
+	knowledge.NoAnswerOfDNS: "its name is not resolved",
 	knowledge.UnknownName:   "there is no such name in DNS",
 	knowledge.NobodyListens: "the connection is refused",
 	knowledge.Unanswered:    "nobody answers there",

@@ -17,7 +17,7 @@ var meant = map[string]*knowledge.Known{
 
 // unreachedMeans are the meanings of a connection that does not come about.
 var unreachedMeans = map[string]string{
-	"nodns": "DNS did not answer", "unknown": "there is no such name in DNS", "refused": "the connection is refused", "timeout": "nobody answers there", "unreached": "",
+	"nodns": "its name is not resolved", "unknown": "there is no such name in DNS", "refused": "the connection is refused", "timeout": "nobody answers there", "unreached": "",
 }
 
 // lines gives each line of a file of testdata, with what its beginning says that it means.
