@@ -92,7 +92,7 @@ var meant = map[string]*knowledge.Known{
 
 // unreachedMeans are the meanings of a connection that does not come about.
 var unreachedMeans = map[string]string{
-	"nodns": "DNS did not answer", "unknown": "there is no such name in DNS", "refused": "the connection is refused", "timeout": "nobody answers there", "unreached": "",
+	"nodns": "its name is not resolved", "unknown": "there is no such name in DNS", "refused": "the connection is refused", "timeout": "nobody answers there", "unreached": "",
 }
 
 // read is what is quoted of an excerpt, as an answer has room for it, and the line that it is read by.
