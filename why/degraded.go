@@ -325,6 +325,13 @@ type Log struct {
 	At        []time.Time
 }
 
+// Last are the last lines of a log, at most so many.
+func (l Log) Last(most int) Log {
+	from := max(0, len(l.Lines)-most)
+	l.Lines, l.At = l.Lines[from:], l.At[min(from, len(l.At)):]
+	return l
+}
+
 // inquiryOf asks about a pod of which nothing but its object and its logs is known.
 func inquiryOf(a *answer.Answer, pod *v1.Pod) *inquiry {
 	h := &inquiry{History: history.New(fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil, nil, nil), Options: Options{Now: a.AsOf, Knowledge: knowledge.Embedded()}}

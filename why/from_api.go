@@ -16,6 +16,7 @@ import (
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -66,13 +67,33 @@ func (e ending) sawNoOOM() bool {
 	return prose.Whether(e.h.FromAPI, e.exit.RuntimeReason == "Error" || e.exit.RuntimeReason == "Completed", e.exit.OOMKnown && e.exit.OOMKills == 0)
 }
 
-// farCommands are programs of probes that ask others than the container, unless they are
-// told that it is meant.
-var farCommands = regexp.MustCompile(`\b(?:curl|wget|nc|psql|pg_isready|mysql|mysqladmin|mariadb|redis-cli|mongo|mongosh|nslookup|dig|ping|grpc_health_probe)\b|://`)
+var (
+	// asking matches the programs of probes that ask a server. Those of its group have to be told which; the others ask their
+	// own machine else.
+	asking = regexp.MustCompile(`\b(?:(curl|wget|nc|mongo|mongosh|nslookup|dig|ping|grpc_health_probe)|psql|pg_isready|mysql|mysqladmin|mariadb|mariadb-admin|redis-cli)\b|://|\blocalhost\b|\b127\.0\.0\.1\b`)
+	// askedHosts matches the hosts that a command line names.
+	askedHosts = regexp.MustCompile(`(?:\s-[hH]\s*|\s--host[= ]|://(?:[^\s/@]*@)?|-addr[= ]|\s@)["']?(\[[^\]]*\]|[^\s:/"'|;&)]+)`)
+)
 
-// asksFar says whether the probe's command asks somebody: the answer, or the silence, may be theirs.
+// asksFar reports whether the probe's command asks a server that may not be its own container: the answer, or the
+// silence, may be of that one.
 func (p *probing) asksFar() bool {
-	return len(p.argv()) > 0 && (farCommands.MatchString(p.command()) || strings.Contains(p.command(), "localhost") || strings.Contains(p.command(), "127.0.0.1"))
+	if len(p.argv()) == 0 {
+		return false
+	}
+	asks := asking.FindAllStringSubmatch(p.command(), -1)
+	if len(asks) == 0 {
+		return false
+	}
+	here := strings.Contains(p.command(), "localhost") || strings.Contains(p.command(), "127.0.0.1")
+	for _, host := range askedHosts.FindAllStringSubmatch(p.command(), -1) {
+		if here = loopback(strings.Trim(host[1], "[]")); !here {
+			return true
+		}
+	}
+	tells := slices.ContainsFunc(asks, func(m []string) bool { return m[1] != "" }) // it has to be told whom to ask
+	compares := strings.Contains(p.command(), "grep") && !p.complainsNow()          // what it looks for may be what is wrong
+	return tells && !here || compares || !p.isAlone()
 }
 
 // isAlone says that only the container itself can have answered: no other one, no proxy and nobody elsewhere.
@@ -101,7 +122,7 @@ func (p *probing) openAnswer() bool {
 		if p.saysOfHost() {
 			return false
 		}
-		if ev.Status == 502 || ev.Status == 504 || ev.Status < 500 && (ev.Status == 408 || ev.Status == 429 || !p.wasReady()) {
+		if ev.Status == 502 || ev.Status == 504 || ev.Status == 408 || ev.Status == 429 || ev.Status == 400 && !p.wasReady() && !p.complainsNow() { // 400 is the answer to plain HTTP at a port with TLS, too
 			return true
 		}
 	case redirects, notServing:
@@ -160,8 +181,13 @@ func probeSaysLoopback(p *probing) *finding {
 		return f.says("By its log container %s listens on port %d only on loopback; probes and Services come from outside and are refused: %s.", p.run.Container, p.port(), quoteAs(answer.RoleLog, line, kept))
 	}
 	for _, arg := range slices.Concat(p.of.Command, p.of.Args) {
-		if host, port, ok := splitAddress(arg); ok && loopback(host) && port == strconv.Itoa(p.port()) {
+		if host, port, ok := splitAddress(arg); ok && loopback(host) && port == strconv.Itoa(p.port()) || words.BindsToLoopback(arg, p.port()) != "" && strings.Contains(arg, strconv.Itoa(p.port())) {
 			return f.says("The command of container %s has it listen on loopback only (%s); probes and Services come from outside and are refused.", p.run.Container, arg)
+		}
+	}
+	for _, c := range p.h.Configs {
+		if line := words.BindsToLoopback(c.Text, p.port()); line != "" && p.isAlone() {
+			return f.says("ConfigMap %s, key %s, has container %s listen on loopback only (%s); probes and Services come from outside and are refused.", c.Map, c.Key, p.run.Container, line)
 		}
 	}
 	if s, ok := bindsLoopback(p.of); ok && p.isAlone() {
@@ -204,6 +230,11 @@ func probeSaysWhere(p *probing) *finding {
 	if !p.unlooked() {
 		return nil
 	}
+	if port, kind := p.passesElsewhere(); port > 0 && !declares(p.of, p.port()) {
+		return p.finds(answer.ProbeWrongPort, fair).
+			says("Container %s answers its %s probe on port %d, and refuses connections on port %d, where %s asks.", p.run.Container, kindWord(kind), port, p.port(), p.what()).
+			fix(p.h.specFix(fmt.Sprintf("set %s to %d, or have the application listen on port %d, too", p.field("port"), port, p.port())))
+	}
 	f := p.finds(answer.AppListensElse, strong)
 	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the application listen on all addresses (0.0.0.0 or ::) and on port %d, or correct %s", p.port(), p.field("port")))}
 	at, lines := p.run.Said(time.Time{}) // also before the attempts failed: it is said once, at the start
@@ -221,13 +252,11 @@ func probeSaysWhere(p *probing) *finding {
 	}
 	if port, line := p.loggedPort(lines); port > 0 {
 		f.weight, f.chain = fair, p.chain(at)
-		where := fmt.Sprintf("where container %s has never answered", p.run.Container)
-		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set containerPort and %s to %d, and targetPort of its Services; or have the application listen on port %d", p.field("port"), port, p.port()))}
-		if declares(p.of, port) && !declares(p.of, p.port()) {
-			where = fmt.Sprintf("which container %s does not declare and where nothing has ever answered", p.run.Container)
-			f.cause, f.fixes = answer.ProbeWrongPort, []answer.Fix{p.h.specFix(fmt.Sprintf("set %s to %d", p.field("port"), port))}
-		}
-		return f.says("%s asks on port %d, %s; its log says that it listens on port %d: %s.", prose.Upper(p.what()), p.port(), where, port, quoteAs(answer.RoleLog, line, kept))
+		return p.saidElsewhere(f, port, fmt.Sprintf("its log says that it listens on port %d: %s", port, quoteAs(answer.RoleLog, line, kept)))
+	}
+	if port, where := p.configuredPort(); port > 0 {
+		f.weight = fair
+		return p.saidElsewhere(f, port, fmt.Sprintf("%s has it listen on port %d", where, port))
 	}
 	if len(p.of.Command) > 0 && slices.Contains(listensNever, path.Base(p.of.Command[0])) && p.isAlone() {
 		f.cause = answer.AppNotListening
@@ -238,26 +267,74 @@ func probeSaysWhere(p *probing) *finding {
 	return nil
 }
 
-var (
-	// listensAt matches the log line of a server that listens on a port of all addresses, or of its own.
-	listensAt = regexp.MustCompile(`(?i)\b(?:listen(?:ing|s)?|serving|bound|binding|(?:server|running) (?:started|running) on)\b[^\d]{0,60}?(?:0\.0\.0\.0/)?(?:(?:[\s"'=*\]]|0\.0\.0\.0|\blocalhost):|\bport(?:\(s\))?[ =:]{0,2})(\d{2,5})\b(?:[^:.\d]|$)|\bserver running: https?://[\w.-]+:(\d{2,5})\b|\bStarting ProtocolHandler \["https?-\w+-(\d{2,5})"\]`)
-	// besideThat matches words about a port that a server opens beside that of its work.
-	besideThat = regexp.MustCompile(`(?i)metrics|prometheus|admin|health|management|debug|pprof|actuator|monitor|telemetry|cluster|gossip|peer|grpc|\b(?:rmi|jmx|jdwp)\b`)
-)
+// passesElsewhere is the port at which another probe of the container asks over the network, and passes: the container was
+// Ready by it in some run, or has started.
+func (p *probing) passesElsewhere() (port int, kind fact.ProbeKind) {
+	for _, kind := range []fact.ProbeKind{fact.Readiness, fact.Startup} {
+		other := fact.ProbeOf(p.of, kind)
+		if kind == p.kind || other == nil || other.Exec != nil {
+			continue
+		}
+		passes := func(r *history.Run) bool {
+			return slices.ContainsFunc(r.Marks, func(m *fact.Fact) bool { return fact.Of[fact.Marked](m).Ready })
+		}
+		asked := askedBy(other).port
+		port := asked.IntValue()
+		for _, c := range p.of.Ports {
+			if asked.StrVal != "" && c.Name == asked.StrVal {
+				port = int(c.ContainerPort)
+			}
+		}
+		if port != 0 && port != p.port() && (kind == fact.Startup || slices.ContainsFunc(p.h.Runs(p.run.Container), passes)) { // others are made once the startup probe has passed
+			return port, kind
+		}
+	}
+	return 0, ""
+}
+
+// saidElsewhere completes a finding about a container that listens on another port than the probe asks, as something says.
+func (p *probing) saidElsewhere(f *finding, port int, says string) *finding {
+	where := fmt.Sprintf("where container %s has never answered", p.run.Container)
+	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("set containerPort and %s to %d, and targetPort of its Services; or have the application listen on port %d", p.field("port"), port, p.port()))}
+	if declares(p.of, port) && !declares(p.of, p.port()) {
+		where = fmt.Sprintf("which container %s does not declare and where nothing has ever answered", p.run.Container)
+		f.cause, f.fixes = answer.ProbeWrongPort, []answer.Fix{p.h.specFix(fmt.Sprintf("set %s to %d", p.field("port"), port))}
+	}
+	return f.says("%s asks on port %d, %s; %s.", prose.Upper(p.what()), p.port(), where, says)
+}
+
+// configuredPort is the only port on which the container's ConfigMaps have it listen, where none of them has the probed one.
+func (p *probing) configuredPort() (port int, where string) {
+	if !p.isAlone() || namesPort(p.of, p.port()) || strings.Contains(p.last.Evidence.Target, "/metrics") {
+		return 0, ""
+	}
+	number := regexp.MustCompile(fmt.Sprintf(`(?:^|\D)%d(?:\D|$)`, p.port()))
+	for _, c := range p.h.Configs {
+		if number.MatchString(c.Text) {
+			return 0, ""
+		}
+		for n, line := range words.PortsSet(c.Text) {
+			if port != 0 && n != port {
+				return 0, ""
+			}
+			port, where = n, fmt.Sprintf("ConfigMap %s, key %s (“%s”),", c.Map, c.Key, line)
+		}
+	}
+	return port, where
+}
 
 // loggedPort is the only port on which the container logs that it listens, where the probe asks on another that
 // nothing but its declared ports names.
 func (p *probing) loggedPort(lines []string) (port int, line string) {
-	if !p.isAlone() || namesPort(p.of, p.port()) {
+	if !p.isAlone() || namesPort(p.of, p.port()) || strings.Contains(p.last.Evidence.Target, "/metrics") { // which servers rarely have at the port of their work
 		return 0, ""
 	}
 	for _, l := range lines {
-		m := listensAt.FindStringSubmatch(l)
-		if m == nil {
+		n, beside := words.ListensOn(l)
+		switch {
+		case n == 0:
 			continue
-		}
-		n, err := strconv.Atoi(strings.Join(m[1:], ""))
-		if err != nil || n == p.port() || besideThat.MatchString(l) || port != 0 && n != port {
+		case beside, n == p.port(), port != 0 && n != port:
 			return 0, ""
 		}
 		port, line = n, l
@@ -325,6 +402,17 @@ func oomByStatus(e ending) *finding {
 		return f.possibly() // it may have taken a child
 	}
 	return f
+}
+
+// killedByLog: the last that a container with a memory limit said is that a process of its was killed, and nothing shows the
+// kernel's record.
+func killedByLog(e ending) *finding {
+	if !e.h.FromAPI || e.limit() == 0 || e.exit.RuntimeReason == "OOMKilled" || !knowledge.ChildKilled.In(e.lastWord()) {
+		return nil
+	}
+	f := e.oom(nil)
+	f.cause, f.weight = answer.MemoryLimitChild, strong
+	return f.says("A child process of container %s was killed by SIGKILL, most likely because the container reached its memory limit of %s. The last line of its log says: %s.", e.run.Container, prose.Size(e.limit()), quoteAs(answer.RoleLog, e.lastWord(), kept))
 }
 
 // leastKilled is the minimum count of killed workers: a single one may have been killed by hand.

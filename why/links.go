@@ -228,7 +228,7 @@ func describeExit(b fact.Exited) (string, map[string]any) {
 	if b.OOMKnown {
 		v["oomKills"], v["mainOOMKilled"] = b.OOMKills, b.MainOOMKilled
 	}
-	return exitWords(b, "it ended with"), v
+	return exitWords(b, "it ended with") + prose.Whether(!b.OOMKnown && b.RuntimeReason == "OOMKilled", ", reason OOMKilled", ""), v
 }
 
 func describeOOM(b fact.OOMKilled) (string, map[string]any) {

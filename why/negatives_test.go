@@ -4,33 +4,6 @@ import (
 	"testing"
 )
 
-// Lines that have a port and do not say that the program listens there.
-func TestListensAt(t *testing.T) {
-	for line, port := range map[string]string{
-		`{"level":"INFO","msg":"http server listening","addr":"[::]:9090"}`: "9090",
-		"Listening on port 3000":                                    "3000",
-		"serving at http://0.0.0.0:8000":                            "8000",
-		"listening on :8081":                                        "8081",
-		"Application started at 2026-11-28 09:18:01":                "",
-		"Started connection pool for postgres://db:5432/app":        "",
-		"INFO ready, using redis at cache:6379":                     "",
-		"listening since 09:18:01":                                  "",
-		"serving requests, upstream is http://api.shop:8080/v1":     "",
-		"bound to the queue of amqp://user@rabbitmq:5672, prefetch": "",
-	} {
-		got := ""
-		if m := listensAt.FindStringSubmatch(line); m != nil {
-			got = m[1]
-		}
-		if got != port {
-			t.Errorf("%s: port %q, not %q", line, got, port)
-		}
-	}
-	if !besideThat.MatchString("RMI registry listening on port 1099") {
-		t.Error("the port of RMI is taken for that of the application")
-	}
-}
-
 func TestRunsProgram(t *testing.T) {
 	for _, c := range []struct {
 		command []string

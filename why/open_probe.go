@@ -94,7 +94,10 @@ func (p *probing) mayStart() bool {
 		return false
 	}
 	lines := p.ownLines()
-	return words.LastOf(lines, knowledge.SaysReady) < 0 && !slices.ContainsFunc(lines, func(l string) bool { return listensAt.MatchString(l) || logline.IsRequest(l) })
+	return words.LastOf(lines, knowledge.SaysReady) < 0 && !slices.ContainsFunc(lines, func(l string) bool {
+		n, _ := words.ListensOn(l)
+		return n != 0 || logline.IsRequest(l)
+	})
 }
 
 // ownLines are what is kept of the log of the run.
@@ -123,13 +126,11 @@ func (p *probing) otherPort() (port int, line string) {
 		return 0, ""
 	}
 	for _, l := range p.ownLines() {
-		if m := listensAt.FindStringSubmatch(l); m != nil {
-			switch n, err := strconv.Atoi(strings.Join(m[1:], "")); {
-			case err == nil && n == p.port():
-				return 0, ""
-			case err == nil && port == 0:
-				port, line = n, l
-			}
+		switch n, _ := words.ListensOn(l); {
+		case n != 0 && n == p.port():
+			return 0, ""
+		case n != 0 && port == 0:
+			port, line = n, l
 		}
 	}
 	return port, line

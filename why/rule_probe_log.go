@@ -3,7 +3,6 @@ package why
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -236,10 +235,8 @@ func (p *probing) announced(how *knowledge.Known) (at *fact.Fact, line string) {
 		at, lines = p.run.Exit, fact.Of[fact.Exited](p.run.Exit).LastLines
 	}
 	for _, line := range slices.Backward(lines) {
-		for sentence := range strings.SplitSeq(line, ". ") {
-			if how.Slots(sentence)["port"] == strconv.Itoa(p.port()) {
-				return at, line
-			}
+		if words.Announces(how, line, p.port()) {
+			return at, line
 		}
 	}
 	return nil, ""

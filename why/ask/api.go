@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/fromapi"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -59,7 +61,7 @@ func (q *question) fromAPI(ctx context.Context, pod *v1.Pod, events []v1.Event, 
 	if pod.DeletionTimestamp != nil {
 		events = slices.Concat(events, q.eventsOfMakers(ctx, pod))
 	}
-	s := fromapi.Seen{Pod: pod, Events: events, Ended: ended, Running: running, Changed: q.changed(ctx, pod), Images: q.images(ctx, pod), Now: q.now()}
+	s := fromapi.Seen{Pod: pod, Events: events, Ended: ended, Running: running, Changed: q.changed(ctx, pod), Configs: q.configs(ctx, pod), Images: q.images(ctx, pod), Now: q.now()}
 	return fromapi.Explain(s, q.aboutPod(reason))
 }
 
@@ -100,6 +102,19 @@ func (q *question) changed(ctx context.Context, pod *v1.Pod) map[string]time.Tim
 		return map[string]time.Time{}
 	}
 	return q.configChanges(ctx, pod)
+}
+
+// configs are the keys of the ConfigMaps that a pod reads; none of a pod that is well.
+func (q *question) configs(ctx context.Context, pod *v1.Pod) (all []history.Config) {
+	if settled(pod) || q.options.AtDoor {
+		return nil
+	}
+	for _, c := range q.configMaps(ctx, pod) {
+		for _, key := range slices.Sorted(maps.Keys(c.Data)) {
+			all = append(all, history.Config{Map: c.Name, Key: key, Text: c.Data[key]})
+		}
+	}
+	return all
 }
 
 // configChanges says when the ConfigMaps that a pod's containers read were changed last, with the asker's own rights.
@@ -161,9 +176,15 @@ func (q *question) logs(ctx context.Context, pod *v1.Pod) (ended, running map[st
 				ended[st.Name] = lines
 			}
 		}
-		if st.State.Running != nil && !st.Ready {
+		switch {
+		case st.State.Running == nil:
+		case !st.Ready:
 			if lines, ok := q.log(ctx, pod, st.Name, false); ok {
 				running[st.Name] = lines
+			}
+		case q.peer && q.read.allowsOnce("logs of Ready containers", pod.Namespace+"/"+pod.Name+"/"+st.Name, mostPeers):
+			if lines, ok := q.lines(ctx, pod, st.Name, false, fewHeard, mostHeardBytes); ok {
+				running[st.Name] = lines.Last(lastLines)
 			}
 		}
 	}

@@ -71,6 +71,7 @@ type question struct {
 	space string // "" for every namespace
 	look  bool   // have the nodes look into pods anew
 	top   bool   // it was asked about what stands for several, whose waiting is followed
+	peer  bool   // it is about a pod that another asks
 	nodes func() []v1.Node
 	alone func() bool
 	// read is what was read for it.

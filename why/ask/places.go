@@ -52,6 +52,16 @@ func (p place) mayBeDropped() bool {
 	return (p.How == answer.ReachSaid || p.How == "") && (p.late || p.timesOut || !p.names && p.dropped) && !p.own
 }
 
+// refused reports whether an error says that connections are refused there, or one that names no place, if none names this.
+func (p place) refused() bool {
+	return words.Refused(p.Said) || slices.ContainsFunc(p.said, func(said string) bool {
+		_, where, _ := words.Unreached(said)
+		host, _ := split(where)
+		here := host == p.host || p.service != nil && host == p.service.Spec.ClusterIP
+		return words.Refused(said) && (here || where == "" && p.Said == "")
+	})
+}
+
 // key is one of a place: whatever it is called by.
 func (p place) key() string {
 	if p.service != nil {

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
@@ -138,6 +139,9 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 		}
 	}
 	b.Answers, _ = n.pods(ctx, selected)
+	if b.Refused = p.refused(); b.Refused {
+		b.Told = n.toldOf(ctx, selected, b.Answers)
+	}
 	hop := b.Deaf(p.port)
 	if hop == nil && p.unanswered {
 		hop = b.Dropped(p.dialing, n.suspects.cleared())
@@ -146,6 +150,24 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 		return back
 	}
 	return end(hop)
+}
+
+// toldOf is what the settings and the logs of pods tell into which nobody looked.
+func (n *visit) toldOf(ctx context.Context, pods []v1.Pod, answers []answer.Answer) map[types.UID][]cluster.Setting {
+	told := map[types.UID][]cluster.Setting{}
+	for i := range pods[:min(len(pods), mostPeers)] {
+		pod := &pods[i]
+		if n.options.AtDoor || slices.ContainsFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID && a.Listening != nil }) {
+			continue
+		}
+		for _, c := range pod.Spec.Containers {
+			if log, ok := n.lines(ctx, pod, c.Name, false, fewHeard, mostHeardBytes); ok {
+				told[pod.UID] = append(told[pod.UID], cluster.Logged(log.Lines)...)
+			}
+		}
+		told[pod.UID] = append(told[pod.UID], n.settings(ctx, pod)...)
+	}
+	return told
 }
 
 // byPlace words what led to a Service or pod.
@@ -296,7 +318,9 @@ func (f *follower) about(ctx context.Context, pod *v1.Pod) (answer.Answer, error
 	if a, ok := f.told[pod.UID]; ok {
 		return a, nil
 	}
-	a, err := f.pod(ctx, pod)
+	q := *f.question
+	q.peer = true
+	a, err := q.pod(ctx, pod)
 	if err == nil {
 		if f.heardPeers < mostPeers && len(a.Complaints) == 0 && cluster.LooksWell(pod) {
 			f.heardPeers++

@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/why/answer"
@@ -32,6 +33,10 @@ type Behind struct {
 	Service   *v1.Service
 	Pods, All []v1.Pod
 	Answers   []answer.Answer
+	// Refused is set where a connection to the Service was refused: then the specs of its Ready pods tell where they do not listen.
+	Refused bool
+	// Told are the settings of pods into which nobody looked, and what their logs say.
+	Told map[types.UID][]Setting
 }
 
 // look is a pod behind a Service that somebody looked into, and its port to which one of the Service's leads.
@@ -39,6 +44,7 @@ type look struct {
 	*answer.Answer
 	pod    *v1.Pod
 	target int32
+	spec   bool // nobody looked: it is what its spec tells
 }
 
 // looked is the answer about a pod that somebody looked into; nil where nobody did.
@@ -49,9 +55,12 @@ func (b Behind) looked(pod *v1.Pod) *answer.Answer {
 // looks are the pods behind a port of the Service that were looked into.
 func (b Behind) looks(p v1.ServicePort) (all []look) {
 	for i := range b.Pods {
-		a := b.looked(&b.Pods[i])
+		a, spec := b.looked(&b.Pods[i]), false
+		if a == nil && b.Refused {
+			a, spec = b.bySpec(&b.Pods[i]), true
+		}
 		if target, ok := targetOf(p, &b.Pods[i]); ok && a != nil {
-			all = append(all, look{a, &b.Pods[i], target})
+			all = append(all, look{a, &b.Pods[i], target, spec})
 		}
 	}
 	return all
@@ -125,6 +134,12 @@ func (b Behind) deafAt(p v1.ServicePort) *answer.Hop {
 		return b.otherProtocol(p)
 	}
 	for _, l := range b.looks(p) {
+		if l.spec {
+			if hop := b.refusedAt(p, l); hop != nil {
+				return hop
+			}
+			continue
+		}
 		if hop := b.straightTo(p, l); hop != nil {
 			return hop
 		}
@@ -163,7 +178,7 @@ func (b Behind) otherProtocol(p v1.ServicePort) *answer.Hop {
 		return nil
 	}
 	return hopTo(b.Service, answer.ServicePortMismatch,
-		fmt.Sprintf("Service %s has port %d for %s alone, and pod %s listens on %d for TCP: who asks it by TCP reaches nobody there.", Key(b.Service), p.Port, p.Protocol, l.pod.Name, l.target),
+		fmt.Sprintf("Service %s has port %d for %s alone, and pod %s %s %d for TCP: who asks it by TCP reaches nobody there.", Key(b.Service), p.Port, p.Protocol, l.pod.Name, l.declares(), l.target),
 		edit(b.Service, fmt.Sprintf("give port %d protocol TCP", p.Port)))
 }
 
@@ -174,8 +189,8 @@ func (b Behind) straightTo(p v1.ServicePort, l look) *answer.Hop {
 		return nil
 	}
 	hop := hopTo(b.Service, answer.ServicePortMismatch,
-		fmt.Sprintf("Service %s is headless (clusterIP: None): its name leads to its pods themselves, and nobody turns its port %d into their targetPort %d there. Pod %s listens on %d, and not on %d.",
-			Key(b.Service), p.Port, l.target, l.pod.Name, l.target, p.Port),
+		fmt.Sprintf("Service %s is headless (clusterIP: None): its name leads to its pods themselves, and nobody turns its port %d into their targetPort %d there. Pod %s %s %d, and not %d.",
+			Key(b.Service), p.Port, l.target, l.pod.Name, l.declares(), l.target, p.Port),
 		answer.Fix{Text: fmt.Sprintf("ask it at port %d, or make the Service anew with a cluster IP, which turns %d into %d (clusterIP cannot be changed)", l.target, p.Port, l.target), Risk: answer.Restarts})
 	hop.Pod = Key(l.pod)
 	return hop
@@ -183,7 +198,7 @@ func (b Behind) straightTo(p v1.ServicePort, l look) *answer.Hop {
 
 // astray is the hop to a Service that leads to a pod which is not what it is made for.
 func (b Behind) astray(p v1.ServicePort, l look) *answer.Hop {
-	return cmp.Or(b.strayed(p, l), b.misled(p, l.pod, l.Listening.Ports))
+	return cmp.Or(b.strayed(p, l), b.misled(p, l))
 }
 
 // strayed is the hop to a Service whose selector fits a pod, too, that is not what it is made for: it does
@@ -194,14 +209,14 @@ func (b Behind) strayed(p v1.ServicePort, l look) *answer.Hop {
 		return nil
 	}
 	return hopTo(b.Service, answer.SelectorMismatch,
-		fmt.Sprintf("Service %s selects %s, which is so of pod %s, too, that does not listen on port %d as pod %s does: the requests that go there are refused.",
-			Key(b.Service), labels.Set(b.Service.Spec.Selector), l.pod.Name, l.target, serves.pod.Name),
+		fmt.Sprintf("Service %s selects %s, which is so of pod %s, too, that does not %s %d as pod %s does: the requests that go there are refused.",
+			Key(b.Service), labels.Set(b.Service.Spec.Selector), l.pod.Name, prose.Whether(l.spec, "declare port", "listen on port"), l.target, serves.pod.Name),
 		edit(b.Service, fmt.Sprintf("have its selector fit only pods like %s: add a label that pods like %s do not have", serves.pod.Name, l.pod.Name)))
 }
 
 // misled is the hop to a Service that selects a pod which does not listen on its target port, while one that is
 // called like the Service, and is well, declares that port and is not selected.
-func (b Behind) misled(p v1.ServicePort, pod *v1.Pod, listens []int32) *answer.Hop {
+func (b Behind) misled(p v1.ServicePort, l look) *answer.Hop {
 	called := func(c *v1.Pod) bool {
 		return CalledLike(c) == b.Service.Name || slices.Contains(slices.Collect(maps.Values(c.Labels)), b.Service.Name)
 	}
@@ -210,13 +225,13 @@ func (b Behind) misled(p v1.ServicePort, pod *v1.Pod, listens []int32) *answer.H
 		return served
 	}
 	meant := first(b.All, func(c v1.Pod) bool { return declares(c) && !Leads(b.Service, &c) && LooksWell(&c) && called(&c) })
-	if meant == nil || declares(*pod) || called(pod) {
+	if meant == nil || declares(*l.pod) || called(l.pod) {
 		return nil
 	}
 	return hopTo(b.Service, answer.SelectorMismatch,
-		fmt.Sprintf("Service %s selects %s, which is pod %s: that does not listen on port %s, to which the Service leads (it listens on %s). Pod %s, which is called like the Service and has that port, is not selected: its labels are %s.",
-			Key(b.Service), labels.Set(b.Service.Spec.Selector), pod.Name, targetWord(p), numbers(listens), meant.Name, labels.Set(meant.Labels)),
-		edit(b.Service, fmt.Sprintf("correct its selector so that it fits pod %s, and not %s", meant.Name, pod.Name)))
+		fmt.Sprintf("Service %s selects %s, which is pod %s: that does not %s %s, to which the Service leads (it %s %s). Pod %s, which is called like the Service and has that port, is not selected: its labels are %s.",
+			Key(b.Service), labels.Set(b.Service.Spec.Selector), l.pod.Name, prose.Whether(l.spec, "declare port", "listen on port"), targetWord(p), l.declares(), numbers(l.Listening.Ports), meant.Name, labels.Set(meant.Labels)),
+		edit(b.Service, fmt.Sprintf("correct its selector so that it fits pod %s, and not %s", meant.Name, l.pod.Name)))
 }
 
 // targetPort is where a Service's port leads to.

@@ -224,7 +224,7 @@ func (b Behind) portFinding(others []v1.Service) (answer.Verdict, bool) {
 			if a == nil {
 				continue
 			}
-			if hop := b.misled(port, &b.Pods[i], a.Listening.Ports); hop != nil {
+			if hop := b.misled(port, look{Answer: a, pod: &b.Pods[i]}); hop != nil {
 				f.Cause, f.Text, f.Fixes = hop.Cause, hop.Text, hop.Fixes
 				break
 			}

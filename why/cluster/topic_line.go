@@ -22,6 +22,7 @@ type topic struct {
 	causes []answer.Cause     // none: any
 	said   []*knowledge.Known // none: whatever is said
 	fits   *regexp.Regexp     // a line of it
+	not    *regexp.Regexp     // a line that fits and is of something else; nil: none
 	does   string             // what is to be done about such a line
 }
 
@@ -31,6 +32,7 @@ var topics = []topic{
 	{
 		causes: []answer.Cause{answer.AppListensElse},
 		fits:   regexp.MustCompile(`(?i)\b(?:bind|listen|host|addr|address|server|serve|interface|run)\w*\b.*(?:\b127\.0\.0\.1\b|\blocalhost\b|::1\b)`),
+		not:    regexp.MustCompile(`(?i)server_?name|<Host\b|default_?host|allowed|upstream|^\s*server\s+\S+\s+127`), // names, and servers behind a proxy
 		does:   "change where it listens to all addresses (0.0.0.0)",
 	},
 	{
@@ -60,6 +62,11 @@ var topics = []topic{
 	},
 }
 
+// of reports whether a line is of the topic.
+func (t topic) of(line string) bool {
+	return t.fits.MatchString(line) && (t.not == nil || !t.not.MatchString(line))
+}
+
 // mostOfTopic is how many lines of a topic are told: of more nobody knows which it is.
 const mostOfTopic = 2
 
@@ -83,7 +90,7 @@ func (s shown) showTopic() {
 			s.v.AddFirst(fix)
 			return
 		}
-		lines := slices.DeleteFunc(o.lines, func(l line) bool { return comment.MatchString(l.text) || !t.fits.MatchString(l.text) })
+		lines := slices.DeleteFunc(o.lines, func(l line) bool { return comment.MatchString(l.text) || !t.of(l.text) })
 		if len(lines) == 0 || len(lines) > mostOfTopic {
 			continue
 		}
@@ -104,13 +111,13 @@ func (t topic) inArguments(o owner) (answer.Fix, bool) {
 			text += " " + argv[i]
 		}
 		for part := range strings.SplitSeq(text, "\n") {
-			if t.fits.MatchString(part) && !strings.HasPrefix(strings.TrimSpace(part), "#") {
+			if t.of(part) && !strings.HasPrefix(strings.TrimSpace(part), "#") {
 				has = append(has, ofCommand(part))
 			}
 		}
 	}
 	for _, e := range c.Env {
-		if e.ValueFrom == nil && t.fits.MatchString(e.Name+"="+e.Value) && !redact.IsSetting(e.Name, e.Value) {
+		if e.ValueFrom == nil && t.of(e.Name+"="+e.Value) && !redact.IsSetting(e.Name, e.Value) {
 			has = append(has, fmt.Sprintf("variable %s (%s)", e.Name, prose.Brief(e.Value, 60)))
 		}
 	}

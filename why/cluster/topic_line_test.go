@@ -25,6 +25,7 @@ func TestShowTopic(t *testing.T) {
 		{"loopback in an argument", answer.AppListensElse, "", "", []string{"gunicorn", "--bind", "127.0.0.1:8000", "app:app"}, nil, "change where it listens to all addresses (0.0.0.0): container db has “--bind 127.0.0.1:8000” of its command"},
 		{"loopback in a variable", answer.AppListensElse, "", "", nil, []v1.EnvVar{{Name: "SERVER_ADDRESS", Value: "localhost"}}, "change where it listens to all addresses (0.0.0.0): container db has variable SERVER_ADDRESS (localhost)"},
 		{"whom it asks", answer.AppListensElse, "", "upstream = http://127.0.0.1:9000\n", nil, nil, "look"},
+		{"a name", answer.AppListensElse, "", "<Host name=\"localhost\" />\nserver_name localhost;\n", nil, nil, "look"},
 		{"a comment", answer.AppListensElse, "", "# bind-address = 127.0.0.1\n", nil, nil, "look"},
 		{"connections", answer.AppUnhealthy, taken, "max_connections = 4\n", nil, nil, "change the bound that it has reached, or have those who ask it take fewer: key it.conf in ConfigMap conf (“max_connections = 4”)"},
 		{"connections of an argument", answer.AppUnhealthy, `"ERR max number of clients reached"`, "", []string{"redis-server", "--maxclients", "4"}, nil, "change the bound that it has reached, or have those who ask it take fewer: container db has “--maxclients 4” of its command"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/observe/reported"
@@ -173,7 +174,18 @@ func (t *teller) row(container string, attempt int32, last, since time.Time, n i
 }
 
 func (t *teller) probe(container string, kind fact.ProbeKind) *v1.Probe {
-	return fact.ProbeOf(t.spec(container), kind)
+	probe := fact.ProbeOf(t.spec(container), kind)
+	if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Port.StrVal == "" {
+		return probe
+	}
+	for _, p := range t.spec(container).Ports {
+		if p.Name == probe.HTTPGet.Port.StrVal { // kubelet's words have the number
+			probe = probe.DeepCopy()
+			probe.HTTPGet.Port = intstr.FromInt32(p.ContainerPort)
+			break
+		}
+	}
+	return probe
 }
 
 // run is a run of a container by its number.

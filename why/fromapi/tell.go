@@ -154,7 +154,7 @@ func (t *teller) history() *history.History {
 		}
 	}
 	h := history.New(t.key, all, nil, nil)
-	h.Beside, h.FromAPI, h.Unwatched = shadow.By, true, t.unwatched()
+	h.Beside, h.FromAPI, h.Unwatched, h.Configs = shadow.By, true, t.unwatched(), t.Configs
 	for _, q := range t.quiet {
 		for _, r := range h.Runs(q.container) {
 			if r.Attempt == q.attempt && r.Exit != nil {
@@ -188,6 +188,8 @@ type Seen struct {
 	// Changed is when each of the ConfigMaps that its containers read was changed last, as far
 	// as that is known.
 	Changed map[string]time.Time
+	// Configs are the keys of those.
+	Configs []history.Config
 	// Images are those that its node has; none where they may not be read.
 	Images []v1.ContainerImage
 	// Now is when it was read, by the clock of who asks.

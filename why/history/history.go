@@ -45,9 +45,14 @@ type History struct {
 	Unread []fact.ID
 	// Unwatched are the containers that take something from where a change would not have been seen.
 	Unwatched map[string]Sources
+	// Configs are the keys of the ConfigMaps that its containers read, where whoever asks read them.
+	Configs []Config
 
 	replayed *replayed
 }
+
+// Config is a key of a ConfigMap.
+type Config struct{ Map, Key, Text string }
 
 // Run is one life of a container: an attempt, from its start decision on.
 type Run struct {
@@ -155,7 +160,7 @@ type Sources struct{ Variables, Files bool }
 
 // seeAs takes over what another history of the pod knows of what could be seen.
 func (h *History) seeAs(o *History) {
-	h.FromAPI, h.Unordered, h.Unread, h.Unwatched = o.FromAPI, o.Unordered, o.Unread, o.Unwatched
+	h.FromAPI, h.Unordered, h.Unread, h.Unwatched, h.Configs = o.FromAPI, o.Unordered, o.Unread, o.Unwatched, o.Configs
 }
 
 // Basis says of the act of a kubelet how it is known; "" of the node's own decisions.

@@ -8,5 +8,6 @@
 //	runc.go          runc, and the kernel that refuses it something
 //	kernel.go        what a system call came to, in the C library's words
 //	applications.go  languages, libraries, databases, shells, and the clients that probes are made with
+//	listens.go       where servers say, or are told, to listen
 //	value.go         values, variables and sizes in words
 package words
