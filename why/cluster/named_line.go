@@ -226,10 +226,11 @@ func ownerOf(pod *v1.Pod, c *v1.Container, all []v1.ConfigMap) owner {
 	return o
 }
 
-// frame, atLine and lineOf fit a line of a file, as languages and servers name one.
+// frame, atLine, inYAML and lineOf fit a line of a file, as languages, servers and parsers of YAML name one.
 var (
 	frame  = regexp.MustCompile(`^\s*File "(/[^"]+)", line (\d{1,6})`)
 	atLine = regexp.MustCompile(`(/[\w.@+/-]*\w)["'\])]?(?::|,? (?:on |at )?line[ :]|; lineNumber: |\(|:line )(\d{1,6})\b`)
+	inYAML = regexp.MustCompile(`(/[\w.@+/-]*\w\.(?:ya?ml|conf))\b[^\n]{0,80}?yaml: (?:unmarshal errors:[\s/]*)?line (\d{1,6})\b`)
 	lineOf = regexp.MustCompile(`\bline (\d{1,6})\b[^/\n]{0,20}\b(?:of|in)\b[^/\n]{0,30}(/[\w.@+/-]*\w)`)
 )
 
@@ -295,7 +296,7 @@ func named(text string, at, of *regexp.Regexp) (all [][2]string) {
 
 // in is the first line that a text names.
 func (o owner) in(text string) (line, bool) {
-	for _, n := range named(text, atLine, lineOf) {
+	for _, n := range slices.Concat(named(text, inYAML, lineOf), named(text, atLine, lineOf)) {
 		if l, ok := o.find(n[0], n[1]); ok {
 			return l, true
 		}
