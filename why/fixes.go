@@ -241,11 +241,12 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	for _, s := range run.Samples {
 		peak = max(peak, fact.Of[fact.Sampled](s).MemoryPeak)
 	}
-	text := "raise the memory limit of container " + run.Container + " if it needs that much; if its use only ever grows, find the leak: a higher limit only delays the next kill"
-	if o.Limit > 0 && peak >= o.Limit {
-		text = fmt.Sprintf("raise the memory limit of container %s above %s if it needs that much; a leak will reach any limit", run.Container, prose.Size(o.Limit))
-	}
 	raised := 2 * o.Limit
+	higher := prose.Whether(o.Limit > 0, fmt.Sprintf(": set its resources.limits.memory to %s, for example", memoryQuantity(raised)), "")
+	text := fmt.Sprintf("raise the memory limit of container %s if it needs that much%s; if its use only ever grows, find the leak: a higher limit only delays the next kill", run.Container, higher)
+	if o.Limit > 0 && peak >= o.Limit {
+		text = fmt.Sprintf("raise the memory limit of container %s above %s if it needs that much%s; a leak will reach any limit", run.Container, prose.Size(o.Limit), higher)
+	}
 	first, less := false, "have container "+run.Container+" use less: limit its caches, its heap or its number of workers"
 	if g, ok := heapOf(h.spec(run.Container)); ok && o.Limit > 0 && float64(g.bytes) > besideHeap*float64(o.Limit) {
 		first, less = true, fmt.Sprintf("lower %s, to %s at most%s: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))), prose.Whether(strings.Contains(h.valuesOf(run.Container), "-Xms"), ", and -Xms with it", ""))

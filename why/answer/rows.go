@@ -336,9 +336,9 @@ func tag(f Fix) string {
 
 func fixRows(fixes []Fix) []Row {
 	var rows []Row
-	for i, f := range fixes {
+	for _, f := range fixes {
 		rows = append(rows, Row{Kind: RowDo, Tag: "[" + tag(f) + "]", Text: f.Text})
-		if f.Command != "" && (i+1 == len(fixes) || fixes[i+1].Command != f.Command) {
+		if f.Command != "" {
 			rows = append(rows, Row{Kind: RowCommand, Text: f.Command})
 		}
 	}
