@@ -144,7 +144,12 @@ func (s Storage) volumeSteps(claim *v1.PersistentVolumeClaim) []answer.Fix {
 	case near != "":
 		return step(answer.Destructive, "recreate claim %s with StorageClass %s, which exists, instead of %s: a claim's class cannot be changed", claim.Name, near, *class)
 	}
-	return step(answer.Safe, "create StorageClass %s, or make claim %s anew with one that exists", *class, claim.Name)
+	if len(others) == 0 {
+		return step(answer.Safe, "create StorageClass %s: the cluster has none", *class)
+	}
+	steps := step(answer.Safe, "create StorageClass %s, or recreate claim %s with a StorageClass that exists (%s): a claim's class cannot be changed", *class, claim.Name, prose.Some(others))
+	steps[0].Command = kubectl.Command(claim.Namespace, "get pvc %[1]s -o yaml >%[2]s && vi %[2]s && kubectl replace --force -f %[2]s", claim.Name, claim.Name+".yaml")
+	return steps
 }
 
 // noProvisioner stands in classes whose volumes nobody makes
