@@ -162,8 +162,12 @@ func (t *teller) history() *history.History {
 			}
 		}
 	}
+	newest := map[string]*fact.Fact{} // the ends whose logs kubectl logs can show
 	for _, f := range fact.All[fact.Exited](h.Facts) {
-		if _, read := t.Ended[f.Container]; !read || h.Last(f.Container).Attempt > f.Attempt+1 {
+		newest[f.Container] = f
+	}
+	for _, f := range fact.All[fact.Exited](h.Facts) {
+		if _, read := t.Ended[f.Container]; !read || f != newest[f.Container] || h.Last(f.Container).Attempt > f.Attempt+1 {
 			h.Unread = append(h.Unread, f.ID)
 		}
 	}
