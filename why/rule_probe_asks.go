@@ -340,6 +340,9 @@ func probeWrongScheme(p *probing) *finding {
 	return f.fix(p.h.specFix("set " + p.field("scheme") + " to " + scheme))
 }
 
+// wantsCertificate fits the TLS alert of a server to a client that presents no certificate.
+var wantsCertificate = regexp.MustCompile(`\btls: (?:bad certificate|certificate required)`)
+
 // probeWrongProtocol: what comes back is another protocol.
 func probeWrongProtocol(p *probing) *finding {
 	ev := p.last.Evidence
@@ -351,6 +354,12 @@ func probeWrongProtocol(p *probing) *finding {
 	switch {
 	case p.failsTLS(), knowledge.NotTLS.In(ev.Error):
 		return nil
+	case p.mode == mismatch && wantsCertificate.MatchString(ev.Error):
+		f.text = fmt.Sprintf("Port %d of container %s demands a client certificate, and kubelet has none to present to %s: %s.", p.port(), p.run.Container, p.what(), prose.Brief(ev.Error, 100))
+		f.fixes = []answer.Fix{
+			p.h.specFix(fmt.Sprintf("probe a port for health or metrics that speaks plain HTTP (etcd has one by --listen-metrics-urls=http://0.0.0.0:2381, with /health): set %s to it, and remove %s", p.field("port"), p.field("scheme"))),
+			p.h.specFix(fmt.Sprintf("or replace httpGet of %sProbe by tcpSocket on port %d, or by a command that presents the client's certificate (exec; etcd: etcdctl endpoint health with --cacert, --cert and --key)", kindWord(p.kind), p.port())),
+		}
 	case p.mode == mismatch:
 		f.text = fmt.Sprintf("What answers %s does not speak its protocol: %s.", p.what(), prose.Brief(ev.Error, 100))
 	case ev.Handler == fact.GRPC && p.mode == notServing && knowledge.NoHealthService.In(p.last.Message):
