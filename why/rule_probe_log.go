@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -193,6 +194,29 @@ func probeProgramDown(p *probing) *finding {
 		p.h.meant(f, p.run.Container, strings.Join(lines, "\n"))
 	}
 	return f
+}
+
+// probeLogsLate: by the API alone, the log has how long the answers at the probed path take, which is always longer than the
+// probe waits. A CPU limit may be the reason, which only the kernel tells.
+func probeLogsLate(p *probing) *finding {
+	if !p.h.FromAPI || p.mode != silent || p.spec == nil || p.spec.HTTPGet == nil || !p.of.Resources.Limits.Cpu().IsZero() || p.run.Started == nil {
+		return nil
+	}
+	n, most := 0, time.Duration(0)
+	for _, line := range p.ownLines() {
+		switch took, ok := words.TookFor(line, cmp.Or(p.spec.HTTPGet.Path, "/")); {
+		case ok && took <= p.timeout():
+			return nil
+		case ok:
+			n, most = n+1, max(most, took)
+		}
+	}
+	if n < 2 {
+		return nil
+	}
+	return p.finds(answer.ProbeTimeoutTooShort, fair).
+		says("Answers to %s are late: by the log of container %s, %d requests for that path took up to %s, and the probe allows %s.", p.what(), p.run.Container, n, prose.Span(most), prose.Span(p.timeout())).
+		fix(p.h.specFix(fmt.Sprintf("raise %s of container %s from %d to %d, if its answers may take that long", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()), prose.Seconds(most)+1)), p.h.logsFix(p.run))
 }
 
 // probeProtocolSaid: it cuts what it does not understand, and says so.

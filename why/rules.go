@@ -47,7 +47,7 @@ func init() { // the rules ask for others' findings by this list
 	fails("dependency-of-many", probeDependency)
 	fails("files-limit", probeFilesLimit)
 	fails("mesh-sidecar", either(probeSidecarSaid, inMode(probeSidecarAnswered, answered), inMode(probeNoSidecar, noSidecar), allSeen(probeNotRewritten)))
-	fails("answers-late", either(probeAnswersAfterTimeout, inMode(probeAnswersLate, silent, commandLate), probeFinishesLate), stalling...)
+	fails("answers-late", either(probeAnswersAfterTimeout, inMode(probeAnswersLate, silent, commandLate), probeFinishesLate, probeLogsLate), stalling...)
 	fails("hang", either(probeNeverAnswers, probeHang), append([]string{"waits-for-dependency", "network-blocked", "child-ended", "takes-no-more", "probe-protocol", "probe-worker-late", "probe-slow-start"}, stalling...)...)
 	fails("probe-command", either(
 		inMode(probeImpossible, impossible), inMode(probeCommandOutlives, commandLate, exitCode), inMode(probeCommandLate, commandLate),

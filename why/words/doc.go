@@ -9,5 +9,5 @@
 //	kernel.go        what a system call came to, in the C library's words
 //	applications.go  languages, libraries, databases, shells, and the clients that probes are made with
 //	listens.go       where servers say, or are told, to listen
-//	value.go         values, variables and sizes in words
+//	value.go         values, variables, sizes and durations in words
 package words

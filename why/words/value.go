@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"whylet.dev/whylet/knowledge"
 )
@@ -28,6 +29,20 @@ func Has(text, value string) bool {
 // inName says whether a character goes on with a value.
 func inName(r rune) bool {
 	return r == '_' || r == '-' || r == '/' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+// took fits how long a request took, as a log has it.
+var took = regexp.MustCompile(`(?i)\b(?:duration|latency|took|in|elapsed|response_time)[=: "]{1,3}(\d{1,6}(?:\.\d{1,9})?) ?(ms|s)\b`)
+
+// TookFor is how long a line of a log says that a request for a path took; ok is false where it says none.
+func TookFor(line, path string) (d time.Duration, ok bool) {
+	m := took.FindStringSubmatch(line)
+	asked := slices.ContainsFunc(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'=?,", r) }), func(word string) bool { return word == path })
+	if m == nil || !asked {
+		return 0, false
+	}
+	d, err := time.ParseDuration(m[1] + strings.ToLower(m[2]))
+	return d, err == nil
 }
 
 // variable fits what is called like an environment variable.
