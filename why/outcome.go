@@ -78,7 +78,7 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.AppExitError:             exitOutcome,
 	answer.InitFailed:               correctConfig,
 	answer.DependencyDown:           configOutcome("if the name or the address is wrong: correct it"),
-	answer.AppExitSuccess:           specOutcome("if it is meant to keep running: keep its command in the foreground; if it is meant to finish: run it as a Job"),
+	answer.AppExitSuccess:           successOutcome,
 	answer.AppCrashSignal:           specOutcome("if it crashes in the same place again: use another version of the image; a restart does not fix a bug in the program"),
 	answer.AppSlowStart:             slowStartOutcome,
 	answer.AppOverloaded:            specOutcome("if it is busy with requests: raise its CPU request and limit, or run more pods"),
@@ -238,6 +238,16 @@ func exitOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 		f.Text = "no action is needed while it runs; " + f.Text
 	}
 	return f
+}
+
+// successOutcome has the container stay up whose last run ended with exit code 0.
+func successOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
+	for _, run := range slices.Backward(h.Runs(v.Container)) {
+		if run.Exit != nil {
+			return newEnding(h, run).stayFix()
+		}
+	}
+	return h.specFix("if it is meant to keep running: keep its command in the foreground; if it is meant to finish: run it as a Job")
 }
 
 // hangOutcome restarts a container that hangs, unless a liveness probe does so already.

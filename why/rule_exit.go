@@ -145,14 +145,9 @@ func ownExit(e ending) *finding {
 	f := e.finds(answer.AppExitError, fair).fix(e.h.logsFix(e.run)).says("The main process of container %s ended by itself%s with exit code %d.", e.run.Container, e.after(), code)
 	if e.lastWord() != "" {
 		f.because, f.advice = []string{e.quote()}, e.advice()
-	} else if f.because = []string{"the node did not ask it to."}; e.loggedNothing() {
-		f.because = append(f.because, "It logged nothing in that run, so only the program itself can tell why.")
-		if !e.h.IsInit(e.run.Container) {
-			f.fixes = []answer.Fix{{
-				Text:    fmt.Sprintf("start its command by hand in a copy of the pod, to see what it says%s; delete the copy afterwards", e.h.commandToType(e.run.Container)),
-				Command: e.h.kubectl("debug %s -it --copy-to=%s-by-hand --container=%s -- sh", e.h.Pod.Name, e.h.Pod.Name, e.run.Container), Risk: answer.Safe,
-			}}
-		}
+	} else if f.because = []string{"the node did not ask it to."}; e.silence() != "" {
+		f.because = append(f.because, e.silence())
+		e.silentFixes(f)
 	}
 	e.h.namedFile(f, e.run.Container, e.inItsWords())
 	e.h.oneString(f, e.run.Container, strings.Join(e.saidAtLast(), "\n"))
@@ -169,6 +164,24 @@ func ownExit(e ending) *finding {
 		f.weight = weak
 	}
 	return f
+}
+
+// silentFixes are what to do about a run that failed and logged nothing, as far as that is known.
+func (e ending) silentFixes(f *finding) {
+	if e.h.IsInit(e.run.Container) {
+		return
+	}
+	byHand := answer.Fix{
+		Text:    fmt.Sprintf("start its command by hand in a copy of the pod, to see what it says%s; delete the copy afterwards", e.h.commandToType(e.run.Container)),
+		Command: e.h.kubectl("debug %s -it --copy-to=%s-by-hand --container=%s -- sh", e.h.Pod.Name, e.h.Pod.Name, e.run.Container), Risk: answer.Safe,
+	}
+	if e.h.FromAPI {
+		f.fixes = []answer.Fix{byHand}
+		return
+	}
+	f.fixes[0].Text = "see whether its log has lines that the agent did not record"
+	byHand.Text = "if it has none: " + byHand.Text
+	f.fix(byHand, exitOutcome(e.h, &answer.Verdict{Container: e.run.Container}))
 }
 
 // quote is what a process said of its end, without what a logger put before it.
@@ -234,6 +247,37 @@ func (e ending) orInput() string {
 	return ""
 }
 
+// foreground are the options with which daemons stay in the foreground, by their names.
+var foreground = map[string]string{
+	"redis-server": "--daemonize no", "nginx": "-g 'daemon off;'", "httpd": "-D FOREGROUND", "apache2": "-D FOREGROUND", "apachectl": "-D FOREGROUND", "apache2ctl": "-D FOREGROUND",
+	"php-fpm": "-F", "sshd": "-D", "crond": "-f", "cron": "-f", "lighttpd": "-D", "squid": "-N", "supervisord": "-n", "dnsmasq": "-k", "named": "-f", "unbound": "-d", "varnishd": "-F",
+}
+
+var (
+	// shutsDown fits what a server logs that ends in order, limitsRequests an option or a variable that ends it after
+	// some requests.
+	shutsDown      = regexp.MustCompile(`(?i)\bshut(?:ting)? ?down\b|\bfinished server process\b|\bserver (?:stopped|closed)\b`)
+	limitsRequests = regexp.MustCompile(`(?i)[\w-]*max[_-]requests?\b(?:[= ]\d+)?`)
+)
+
+// stayFix has a container stay up whose main process ends with exit code 0.
+func (e ending) stayFix() answer.Fix {
+	given := strings.Join(append(slices.Concat(e.spec.Command, e.spec.Args), prose.Each(e.spec.Env, func(v v1.EnvVar) string { return v.Name + "=" + v.Value })...), " ")
+	for word := range strings.FieldsSeq(given) {
+		option := foreground[path.Base(word)]
+		if option != "" && e.lasted() < quickly && !strings.Contains(strings.ReplaceAll(given, " ", ""), strings.ReplaceAll(option, " ", "")) {
+			return e.h.specFix(fmt.Sprintf("start it as %s %s: as a daemon it goes into the background, and the container ends", path.Base(word), option))
+		}
+	}
+	if !slices.ContainsFunc(e.exit.LastLines, logline.IsRequest) || !slices.ContainsFunc(e.exit.LastLines, shutsDown.MatchString) {
+		return e.h.specFix("if it is meant to end, run it as a Job (restartPolicy OnFailure); if not, keep its main process in the foreground" + e.orInput())
+	}
+	if limit := limitsRequests.FindString(given); limit != "" {
+		return e.h.specFix(fmt.Sprintf("remove %s, which ends the server after so many requests, or run it under a process manager that starts its workers again", limit))
+	}
+	return e.h.specFix("find what shuts the server down after it has served requests: a limit on requests or on its age, a restart of its own, or a signal from within the container; remove that")
+}
+
 // ownSuccess: it ended by itself with 0, and its policy starts it again.
 func ownSuccess(e ending) *finding {
 	if e.exit.ExitCode != 0 || e.exit.Vanished {
@@ -244,7 +288,16 @@ func ownSuccess(e ending) *finding {
 		return nil // it ended on that
 	}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code 0, as if its work were done.", e.run.Container, e.after())
-	f.fixes = []answer.Fix{e.h.logsFix(e.run)}
+	silence := e.silence()
+	if silence != "" {
+		f.because = []string{silence}
+	}
+	if logs := e.h.logsFix(e.run); silence == "" {
+		f.fixes = []answer.Fix{logs}
+	} else if !e.h.FromAPI {
+		logs.Text = "see whether its log has lines that the agent did not record"
+		f.fixes = []answer.Fix{logs}
+	}
 	if e.h.FromAPI && (!e.soEachTime() || e.unread()) {
 		return f.possibly() // who is sent a signal may end so, too
 	}
@@ -266,7 +319,11 @@ func ownSuccess(e ending) *finding {
 			return f
 		}
 		f.then = []string{"Under restartPolicy Always it is started again."}
-		f.fix(e.h.specFix("if it is meant to end, run it as a Job (restartPolicy OnFailure); if not, keep its main process in the foreground" + e.orInput()))
+		if stay := e.stayFix(); silence == "" {
+			f.fix(stay)
+		} else {
+			f.first(stay)
+		}
 	}
 	return f
 }

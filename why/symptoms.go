@@ -317,8 +317,16 @@ func (h *inquiry) wordless(r *history.Run, v answer.Verdict) bool {
 
 func (e ending) saidNothing() bool { return e.exit.Message == "" && len(e.exit.LastLines) == 0 }
 
-// loggedNothing says whether the log of the run was read, and is empty.
-func (e ending) loggedNothing() bool { return e.saidNothing() && e.h.FromAPI && !e.unread() }
+// silence says that the log of a run has nothing, as far as that is known; "" where it has something, or was not read.
+func (e ending) silence() string {
+	switch {
+	case !e.saidNothing() || e.unread():
+		return ""
+	case e.h.FromAPI:
+		return "It logged nothing in that run."
+	}
+	return "The agent recorded no line of its log in that run." // or nobody could read it
+}
 
 // asBefore explains the last of several ends, which v leaves open. Needs: earlier ends
 // like it under the same spec, of which those that are explained have one cause. Against

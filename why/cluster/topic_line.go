@@ -36,6 +36,11 @@ var topics = []topic{
 		does:   "change where it listens to all addresses (0.0.0.0)",
 	},
 	{
+		causes: []answer.Cause{answer.AppExitSuccess},
+		fits:   regexp.MustCompile(`(?i)^\s*daemoni[sz]e\s*[:= ]\s*["']?(?:yes|true|on|1)\b|^\s*daemon(?:\s*[:= ]\s*(?:on|yes|true|1))?\s*;?\s*$|^\s*(?:background|fork)\s*[:=]\s*(?:yes|true)\b|^--daemon(?:ize)?(?:[= ](?:yes|true))?$`),
+		does:   "keep the server in the foreground, which this setting prevents",
+	},
+	{
 		said: []*knowledge.Known{knowledge.TakesNoWrites},
 		fits: regexp.MustCompile(`(?i)\b(?:replicaof|slaveof|(?:replica|slave|super|default_transaction)[_-]read[_-]only|read[_-]only|hot_standby|primary_conninfo|replica-priority)\b`),
 		does: "see what makes it one that takes no writes",
