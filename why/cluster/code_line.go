@@ -28,7 +28,7 @@ func (o owner) showCode(at line, v *answer.Verdict, quoted string) {
 		at.show(v, o.pod, "")
 		return
 	}
-	correct := at.edit(fmt.Sprintf("%s raises the error: correct the setting, file or address that it uses; if those are right, correct the line", at.where()), o.pod)
+	correct := at.edit(fmt.Sprintf("%s raises the error: correct the setting, file or address that it uses; if those are right, correct the line%s", at.where(), proposed(quoted)), o.pod)
 	see := kubectl.Inspect("see where in its own code that was: "+at.where(), kubectl.Command(o.pod.Namespace, "get configmap %s -o yaml", at.configMap))
 	variables := o.readBy(at)
 	imprecise := func(f answer.Fix) bool {

@@ -157,9 +157,21 @@ func (s shown) showLine() {
 			o.showCode(at, s.v, s.quoted)
 			return
 		}
-		at.show(s.v, o.pod, "")
+		at.show(s.v, o.pod, proposed(s.quoted))
 		return
 	}
+}
+
+// proposal fits what words propose in place of what they call wrong.
+var proposal = regexp.MustCompile(`(?i)\bdid you mean:? ((?:[^?\n]|\?\S){3,60}?)(?: maybe)? ?\?(?:\s|$)`)
+
+// proposed repeats what words propose; empty where they propose nothing. Python's guess about an import of itself is no help.
+func proposed(said string) string {
+	m := proposal.FindStringSubmatch(said)
+	if m == nil || strings.HasPrefix(m[1], "one of") || strings.Contains(said, "circular import") {
+		return ""
+	}
+	return ": the message proposes " + m[1]
 }
 
 // show has what to do about a pod begin with the line, with what more is to be said of it.
