@@ -88,13 +88,16 @@ func restart(h *inquiry, c counsel) answer.Fix {
 	return answer.Fix{Text: c.Text, Command: kubectl.Restart(h.Pod.Namespace, h.Object), Risk: answer.Restarts}
 }
 
-// editConfig changes what stands in a file: where all that configures the container is one ConfigMap, that one is it.
-func editConfig(h *inquiry, c counsel) answer.Fix {
-	name := h.onlyConfigMap(c.container)
+// editConfig changes what stands in a file, as [inquiry.configFix] does.
+func editConfig(h *inquiry, c counsel) answer.Fix { return h.configFix(c.container, c.Text) }
+
+// configFix edits the ConfigMap of a container, or the pod's template where the container has none, or several.
+func (h *inquiry) configFix(container, text string) answer.Fix {
+	name := h.onlyConfigMap(container)
 	if name == "" {
-		return h.specFix(c.Text)
+		return h.specFix(text)
 	}
-	return kubectl.Edit(c.Text+", in ConfigMap "+name, "ConfigMap", h.Pod.Namespace, name, h.Object)
+	return kubectl.Edit(text+", in ConfigMap "+name, "ConfigMap", h.Pod.Namespace, name, h.Object)
 }
 
 // onlyConfigMap is the one ConfigMap from which a container has its files and variables; empty where
@@ -118,12 +121,12 @@ func elsewhereFix(_ *inquiry, c counsel) answer.Fix {
 }
 
 // settingNamed fits the name of a setting that words miss, in quotes.
-var settingNamed = regexp.MustCompile(`(?i)\b(?:value|setting|option|property|key)s? (?:at |for )?['"]([\w.\[\]-]{3,})['"]`)
+var settingNamed = regexp.MustCompile(`(?i)\b(?:value|setting|option|property|key)s? (?:at |for )?['"]([\w.\[\]-]{3,})['"]|\x60([\w.-]{3,})\x60 (?:to be set|must be set|is required|is not set)`)
 
 // giveSetting gives a setting that is missing, by its name where the words have it.
 func giveSetting(h *inquiry, c counsel) answer.Fix {
 	if m := settingNamed.FindStringSubmatch(c.said); m != nil {
-		return h.specFix(fmt.Sprintf("give it that setting, %s: %s", m[1], c.Text)).About(m[1])
+		return h.configFix(c.container, fmt.Sprintf("give it that setting, %s: %s", m[1]+m[2], c.Text)).About(m[1] + m[2])
 	}
 	return h.specFix("give it that setting: "+c.Text).As(answer.StepGiveSetting, nil)
 }
@@ -146,11 +149,46 @@ func compareCredentials(h *inquiry, c counsel) answer.Fix {
 	if guest.MatchString(h.valuesOf(c.container)) && words.Has(c.said, "ACCESS_REFUSED") {
 		return answer.Fix{Text: "RabbitMQ lets user guest in from its own host alone: make another user there (rabbitmqctl add_user and set_permissions, or RABBITMQ_DEFAULT_USER), and give that one to the container", Risk: answer.Restarts}
 	}
+	c.Text += inBrackets("at the server: ", passwordCommand(c.said))
 	secret, from := h.onlySecret(c.container)
 	if secret == "" {
 		return h.specFix(c.Text)
 	}
-	return kubectl.Edit(c.Text+": "+strings.Join(from, ", "), "Secret", h.Pod.Namespace, secret, h.Object)
+	text := c.Text + ": " + strings.Join(from, ", ")
+	if words.Has(c.said, "ACCESS_REFUSED") {
+		text += "; user guest may log in to RabbitMQ from its own host alone: make another user"
+	}
+	return kubectl.Edit(text, "Secret", h.Pod.Namespace, secret, h.Object)
+}
+
+// passwordCommands change a user's password at the servers whose refusals they fit.
+var passwordCommands = []struct {
+	refusal *regexp.Regexp
+	command string
+}{
+	{regexp.MustCompile(`(?i)password authentication failed|SQLSTATE[ =:]*28P01`), "ALTER ROLE NAME PASSWORD '…'"},
+	{regexp.MustCompile(`(?i)access denied for user`), "ALTER USER NAME IDENTIFIED BY '…'"},
+	{regexp.MustCompile(`ACCESS_REFUSED`), "rabbitmqctl change_password NAME …"},
+	{regexp.MustCompile(`\bWRONGPASS\b|\bNOAUTH\b`), "requirepass in redis.conf, or its ACL"},
+	{regexp.MustCompile(`\bSCRAM|\bMongo\w*Error`), "db.changeUserPassword"},
+}
+
+// loginName fits the user whom a server refuses.
+var loginName = regexp.MustCompile(`(?i)\b(?:user|role) \\?["']([\w.-]+)`)
+
+// passwordCommand is how the server that said this changes the user's password; empty where it does not tell what it is.
+func passwordCommand(said string) string {
+	for _, p := range passwordCommands {
+		if !p.refusal.MatchString(said) {
+			continue
+		}
+		name := "NAME"
+		if m := loginName.FindStringSubmatch(said); m != nil {
+			name = m[1]
+		}
+		return strings.Replace(p.command, "NAME", name, 1)
+	}
+	return ""
 }
 
 // onlySecret is the Secret from which a container has variables, and which; empty where it has several or none.

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -284,6 +285,9 @@ func (e ending) advice() logline.Advice {
 // it already.
 const mostAdvised, mostToldAgain = 280, 100
 
+// removesData fits advice to remove data, and no file of a lock.
+var removesData = regexp.MustCompile(`(?i)\b(?:remov|delet|eras|wip|drop)\w*\b[^.]*\b(?:data|databases?|volumes?)(?:[ .,;]|$)`)
+
 // advised puts what a finding's words advise in front of its fixes, for to read more of them. What
 // the answer quotes, as tells has it, is told in short.
 func (f finding) advised(tells func(string) bool) []answer.Fix {
@@ -311,6 +315,9 @@ func (f finding) advised(tells func(string) bool) []answer.Fix {
 	switch {
 	case a.Removes:
 		fix.Risk, fix.Command = answer.Destructive, ""
+		if removesData.MatchString(a.Text) {
+			fix.Text += "; delete data only if they are not needed any more"
+		}
 	case a.Looks, a.Asks:
 		fix.Risk = answer.Inspect
 	}

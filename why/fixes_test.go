@@ -39,7 +39,7 @@ func TestFitting(t *testing.T) {
 		},
 		"last words of which nobody knows": {
 			func(s *tale) { s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true}) },
-			[]string{"read its log: kubectl -n shop logs web-1 -c app -p --tail=20"},
+			[]string{"see whether its log has lines that the agent did not record: kubectl -n shop logs web-1 -c app -p --tail=20"},
 		},
 		"an answer that is quoted": {
 			func(s *tale) { s.probe("app", 3, status(fact.Readiness, 500, "no room")) },
@@ -130,7 +130,7 @@ func TestWhereMeaningsLead(t *testing.T) {
 	pod.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{{Name: "data", MountPath: "/data"}}
 	pod.Spec.Containers[0].Env = []v1.EnvVar{{Name: "DB_PASSWORD", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "shop-db"}, Key: "password"}}}}
 	for said, want := range map[string]string{
-		`psycopg2.OperationalError: FATAL: password authentication failed for user "shop"`:               "compare the user and password that it is given (look for a newline at the end) with those that the server has, and change either (in the server: ALTER ROLE … PASSWORD, ALTER USER … IDENTIFIED BY, rabbitmqctl change_password): DB_PASSWORD is password of Secret shop-db: kubectl -n shop edit secret shop-db && kubectl -n shop get pod web-1 -o yaml | kubectl replace --force -f -",
+		`psycopg2.OperationalError: FATAL: password authentication failed for user "shop"`:               "compare the user and password that it is given (look for a newline at the end) with those that the server has, and change either (at the server: ALTER ROLE shop PASSWORD '…'): DB_PASSWORD is password of Secret shop-db: kubectl -n shop edit secret shop-db && kubectl -n shop get pod web-1 -o yaml | kubectl replace --force -f -",
 		"etcdmain: member c918224843a046dc has already been bootstrapped":                                "take its old entry from the others' list and let it join as a new one (etcd: etcdctl member remove and member add, then --initial-cluster-state=existing; Cassandra: -Dcassandra.replace_address_first_boot); and have volume data outlive the pod: ",
 		"redis.exceptions.ResponseError: OOM command not allowed when used memory > 'maxmemory'":         "in that database, delete what is not needed, or raise its limit",
 		"psycopg2.errors.ReadOnlySqlTransaction: cannot execute CREATE TABLE in a read-only transaction": "have who writes ask the primary, or let the database that it asks take writes again: ",

@@ -174,8 +174,7 @@ func probeSaysLoopback(p *probing) *finding {
 	if !p.unlooked() {
 		return nil
 	}
-	f := p.finds(answer.AppListensElse, strong).
-		fix(p.h.specFix(fmt.Sprintf("have the application listen on all addresses (0.0.0.0 or ::) on port %d", p.port())))
+	f := p.finds(answer.AppListensElse, strong).fix(p.listenFix(p.program(), strconv.Itoa(p.port())))
 	if at, line := p.announced(knowledge.OnLoopback); line != "" {
 		f.chain = p.chain(at)
 		return f.says("By its log container %s listens on port %d only on loopback; probes and Services come from outside and are refused: %s.", p.run.Container, p.port(), quoteAs(answer.RoleLog, line, kept))
@@ -210,19 +209,52 @@ func bindsLoopback(c *v1.Container) (setting, bool) {
 	return setting{}, false
 }
 
-// probeServerFailed: the log ends with a failure, but the main process runs, so the process that serves the port has ended.
+// program is what the container's spec starts; empty where only its image says that.
+func (p *probing) program() string {
+	if len(p.of.Command) == 0 {
+		return ""
+	}
+	return path.Base(p.of.Command[0])
+}
+
+// probeServerFailed: the log ends with a failure, but the main process ran on, so the process that serves the port has ended.
 func probeServerFailed(p *probing) *finding {
 	at, lines := p.run.Said(time.Time{})
-	if !p.unlooked() || p.run.Exit != nil || p.run.Started == nil || at == nil || !p.isAlone() || p.h.Now.Sub(p.run.Started.When()) < begins { // it may end yet
+	if !p.unlooked() || p.run.Started == nil || !p.isAlone() {
 		return nil
+	}
+	switch ended := p.run.Exit; {
+	case ended == nil && (at == nil || p.h.Now.Sub(p.run.Started.When()) < begins): // it may end yet
+		return nil
+	case ended != nil && (p.run.Kill == nil || len(fact.Of[fact.Exited](ended).LastLinesAt) == 0): // it may have failed as it was ended
+		return nil
+	case ended != nil:
+		at, lines = ended, p.run.LastSaid(time.Time{})
 	}
 	story := p.h.read(lines)
 	if !story.EndsFailed() {
 		return nil
 	}
-	return p.finds(answer.ChildProcessEnded, fair, at).
-		says("Port %d of container %s refuses connections: most likely the process that serves it has failed, while the main process still runs. The log ends with: %s.", p.port(), p.run.Container, quoteAs(answer.RoleLog, story.Reason(), quoted)).
-		fix(p.h.logsFix(p.run))
+	f := p.finds(answer.ChildProcessEnded, fair, at).
+		says("Port %d of container %s refuses connections: most likely the process that serves it has failed, while the main process runs on. The log ends with: %s.", p.port(), p.run.Container, quoteAs(answer.RoleLog, story.Reason(), quoted))
+	if knowledge.NoMemory.In(story.Reason()) {
+		f.fix(p.h.specFix(p.h.moreHeap(p.run.Container, p.of.Resources.Limits.Memory().Value())))
+	}
+	if p.announces() {
+		f.weight = strong
+		f.because = []string{"Before that, its log said that it listens on that port."}
+		f.fix(p.h.specFix(fmt.Sprintf("have the start script of container %s run the server as its main process (exec as its last command), so that kubelet restarts the container when the server ends", p.run.Container)))
+	}
+	p.h.meant(f, p.run.Container, story.Reason())
+	return f.fix(p.h.logsFix(p.run))
+}
+
+// announces reports whether the log of the run says that the container listens on the probed port.
+func (p *probing) announces() bool {
+	return slices.ContainsFunc(p.ownLines(), func(l string) bool {
+		n, _ := words.ListensOn(l)
+		return n != 0 && n == p.port()
+	})
 }
 
 // probeSaysWhere: what it says, or is told, of the port on which it listens.

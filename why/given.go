@@ -277,17 +277,6 @@ func ownVariables(c *v1.Container) (own []setting) {
 	return own
 }
 
-// ofItsConfiguration says in brackets which ConfigMap configures a container, where that is one alone and mounted.
-func (h *inquiry) ofItsConfiguration(container string) string {
-	name := h.onlyConfigMap(container)
-	for _, s := range h.sources(h.spec(container)) {
-		if s.name == name && strings.HasPrefix(s.as, "at ") {
-			return fmt.Sprintf(" (its configuration is ConfigMap %s, %s)", name, s.as)
-		}
-	}
-	return ""
-}
-
 // source is a ConfigMap or Secret from which a container has something, and as what.
 type source struct{ kind, name, as string }
 

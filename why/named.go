@@ -284,7 +284,7 @@ func (h *inquiry) addressFix(container, place, general string) answer.Fix {
 			return h.specFix(fmt.Sprintf("if the address is wrong, correct it: container %s has it from %s", c.Name, prose.Some(withValues(has))))
 		}
 	}
-	return h.specFix(general).As(answer.StepReaddress, nil)
+	return h.configFix(container, general).As(answer.StepReaddress, nil)
 }
 
 // whereTo shows what a name without dots leads to, which is a Service of the pod's namespace.

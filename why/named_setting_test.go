@@ -90,7 +90,7 @@ func TestNamedSettingElsewhere(t *testing.T) {
 			func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "DB_HOST", Value: "db-1"}} }, nil,
 			"FATAL: dial tcp db-1:5432: connection refused", "if the address is wrong, correct it: container app has it from variable DB_HOST (db-1)",
 		},
-		"whom nothing names": {nil, nil, "FATAL: dial tcp db-1:5432: connection refused", "have it try again instead of ending"},
+		"whom nothing names": {nil, nil, "FATAL: dial tcp db-1:5432: connection refused", "is wrong: correct it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := web(silentProbe)

@@ -32,6 +32,9 @@ func (p *probing) open(rest []finding) answer.Verdict {
 			f.because = append(f.because, fmt.Sprintf("Its log says that it listens on port %d: %s.", port, quoteAs(answer.RoleNoted, logline.Message(line), quoted)))
 		}
 	}
+	if p.mode == answered && proxyAnswers[p.last.Evidence.Status] != "" {
+		f.because = append(f.because, proxyAnswers[p.last.Evidence.Status])
+	}
 	if at, _ := p.complaint(); at != nil || p.mode == answered || p.mode == exitCode || p.mode == broken {
 		p.quoteInto(&f)
 	}
@@ -39,6 +42,12 @@ func (p *probing) open(rest []finding) answer.Verdict {
 	v.SayBecause(f.because...)
 	v.Probe = p.kind
 	return v
+}
+
+// proxyAnswers are what statuses say by which a proxy reports the server behind it (RFC 9110, 15.6).
+var proxyAnswers = map[int]string{
+	502: "Status 502 means that a proxy got no valid answer from the server behind it.",
+	504: "Status 504 means that a proxy got no answer in time from the server behind it.",
 }
 
 // openSteps returns the steps for a probe whose failure is left open: a look, and what to do for each thing that it may show.

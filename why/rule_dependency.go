@@ -179,7 +179,7 @@ func dependencySaid(e ending) *finding {
 	f := e.finds(answer.DependencyDown, strong).
 		says("Container %s ended%s with exit code %d because it %s: %s", e.run.Container, e.after(), e.exit.ExitCode, n.unmet("could not reach", "got"), gist(n.said)).
 		fix(steps...).
-		fix(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, "correct the address in its configuration, if it is the wrong one; or have it try again instead of ending"))
+		fix(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, fmt.Sprintf("if the address%s is wrong: correct it", inBrackets("", n.place))))
 	why, fix := e.h.notBegunYet(e.run.Container, n.place, n.said)
 	if why != "" {
 		f.text += "."

@@ -334,11 +334,14 @@ func probeListensElsewhere(p *probing) *finding {
 	case onLoopback:
 		f.cause, f.weight = answer.AppListensElse, certain
 		f.text = fmt.Sprintf("Container %s listens on port %d only on loopback (%s); probes and Services come from outside and are refused.", p.run.Container, p.port(), listening(mine))
-		f.fixes = []answer.Fix{p.h.specFix("have the application listen on all addresses (0.0.0.0 or ::)")}
+		f.fixes = []answer.Fix{p.listenFix(there[0].Command, strconv.Itoa(p.port()))}
 	case declares(p.of, p.port()) && !p.wellAt(mine):
 		f.cause = answer.AppListensElse
 		f.text = fmt.Sprintf("Container %s declares port %d and listens elsewhere: %s. %s has never succeeded.", p.run.Container, p.port(), listening(mine), prose.Upper(p.what()))
-		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have it listen on port %d%s, or give %s and its containerPort the one where it listens: %s", p.port(), p.h.ofItsConfiguration(p.run.Container), p.field("port"), strings.Join(portsOf(mine), " or ")))}
+		f.fixes = []answer.Fix{
+			p.h.configFix(p.run.Container, fmt.Sprintf("have it listen on port %d", p.port())),
+			p.h.specFix(fmt.Sprintf("or set %s and its containerPort to the port where it listens: %s", p.field("port"), strings.Join(portsOf(mine), " or "))),
+		}
 	default:
 		f.text = fmt.Sprintf("The %s probe asks on port %d, where container %s has never listened; it listens on %s.", kindWord(p.kind), p.port(), p.run.Container, listening(mine))
 		if p.wellAt(mine) {
@@ -357,7 +360,7 @@ func (p *probing) enablePlugin(f *finding, port int, mine []fact.Listener) {
 		return
 	}
 	f.cause = answer.AppNotListening
-	f.first(p.h.specFix(fmt.Sprintf("port %d is that of RabbitMQ's plugin %s: put that into its enabled_plugins, or enable it (rabbitmq-plugins enable %s); it takes effect as RabbitMQ starts", port, plugin, plugin)))
+	f.fixes[0] = p.h.configFix(p.run.Container, fmt.Sprintf("port %d is that of RabbitMQ's plugin %[2]s: add %[2]s to its file enabled_plugins (the list ends with a dot: [%[2]s].)", port, plugin))
 }
 
 // wellAt says whether another probe of this run is answered where the container listens.

@@ -115,22 +115,33 @@ func (p *probing) onlyLoopback(looked *fact.Fact, look fact.Looked, port string)
 	return p.finds(answer.AppListensElse, strong, looked).
 		says("Container %s listens on port %s only on loopback (%s), and the command of %s asks at the pod's address, where others ask, too: %s%s.",
 			p.run.Container, port, listening(there), p.what(), commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)).
-		fix(p.listenFix(there[0]))
+		fix(p.listenFix(there[0].Command, port))
 }
 
-// listenFix is what to do where a server listens on loopback alone.
-func (p *probing) listenFix(l fact.Listener) answer.Fix {
-	how := "the application listen on all addresses (0.0.0.0 or ::)"
-	if option := listenOptions[l.Command]; option != "" {
-		how = "it listen on all addresses: " + option
+// listenFix has a server that listens on loopback alone listen on all addresses: by the setting that its program has for
+// that, where its command or its ConfigMap has it.
+func (p *probing) listenFix(program, port string) answer.Fix {
+	text := "have it listen on all addresses (0.0.0.0 or ::) on port " + port
+	if option := listenOptions[program]; option != "" {
+		text += ": " + strings.ReplaceAll(option, "PORT", port)
 	}
-	return p.h.specFix("have " + how + p.h.ofItsConfiguration(p.run.Container))
+	given := slices.Concat(p.of.Command, p.of.Args, prose.Each(settingsOf(p.of), func(s setting) string { return s.value }))
+	if slices.ContainsFunc(given, toLoopback.MatchString) {
+		return p.h.specFix(text)
+	}
+	return p.h.configFix(p.run.Container, text)
 }
 
-// listenOptions are the settings of servers that listen on loopback alone where nothing else is set.
+// toLoopback fits what names loopback.
+var toLoopback = regexp.MustCompile(`\b127\.0\.0\.1\b|\blocalhost\b|::1\b`)
+
+// listenOptions are the settings by which programs listen on all addresses, by the names of their processes.
 var listenOptions = map[string]string{
 	"postgres": "listen_addresses = '*'", "redis-server": "bind * -::* (or protected-mode no)", "mariadbd": "bind-address = 0.0.0.0", "mysqld": "bind-address = 0.0.0.0",
-	"mosquitto": "a listener with a port of its own (listener 1883)",
+	"mosquitto": "a listener of its own (listener PORT)", "nginx": "listen PORT", "haproxy": "bind :PORT", "memcached": "-l 0.0.0.0", "etcd": "http://0.0.0.0:PORT as its listen URL",
+	"gunicorn": "--bind 0.0.0.0:PORT", "uvicorn": "--host 0.0.0.0", "python3": "0.0.0.0 as the host of its server (--host, --bind, host=)", "node": "0.0.0.0 as the host of listen()",
+	"ruby": "-b 0.0.0.0 (rails server), or bind tcp://0.0.0.0:PORT (Puma)", "puma": "bind tcp://0.0.0.0:PORT", "php": "php -S 0.0.0.0:PORT", "php-fpm": "listen = PORT",
+	"java": "server.address=0.0.0.0 (Spring Boot), or address=\"0.0.0.0\" of the Connector (Tomcat)",
 }
 
 // probeSidecarAnswered: the failure was another container's answer.
