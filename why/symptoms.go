@@ -225,9 +225,13 @@ func (h *inquiry) explainEnds(ends []*history.Run) answer.Verdict {
 	}
 	// An OOM kill whose table of processes was lost reads as the container's limit, where the next one shows what filled it.
 	var other []answer.Note
+	how, _ := h.endBy(last)
 	for i, e := range slices.Backward(earlier) {
 		if e.Cause == v.Cause || e.Cause == answer.CauseUnknown || slices.Contains(oomCauses, e.Cause) && slices.Contains(oomCauses, v.Cause) {
 			continue
+		}
+		if like, ok := h.endBy(ends[i]); ok && like == how && h.wordless(ends[i], e) {
+			continue // its log was not kept, and nothing says that it was another
 		}
 		n := slices.IndexFunc(other, func(n answer.Note) bool { return n.Cause == e.Cause })
 		if n < 0 {
