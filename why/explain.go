@@ -98,7 +98,7 @@ func Explain(known *history.History, o Options) answer.Answer {
 		h.nameNode(&v)
 		v.Text = strings.TrimSpace(v.Text + " " + v.Missing)
 		if t.Kind == answer.Healthy && v.Cause != answer.None && !t.BelowThreshold {
-			t.Text = "it runs and is ready, but not all that was asked for could be done"
+			t.Text = "it is Ready, but has a problem that no probe shows"
 		}
 		a.Put(t.Symptom, v)
 	}
