@@ -80,6 +80,7 @@ var (
 	Start              = known("libc.process-start")
 	NoSuchKey          = known("kubelet.key-not-found")
 	NoSuchObject       = known("kubelet.object-not-found")
+	ServiceLink        = known("programs.service-link-variable")
 	RunsAsRoot         = known("kubelet.run-as-non-root")
 	AboveMemory        = known("kubelet.resize-below-use")
 	AboveMemoryOf      = known("kubelet.resize-container-below-use")

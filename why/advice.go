@@ -61,8 +61,11 @@ func (h *inquiry) advice(f *finding, container, said string, m knowledge.Hit) (f
 		}
 		fix := verbs[s.Do](h, counsel{Step: s, container: container, said: said, slots: m.Slots})
 		fix.Risk = answer.Risk(cmp.Or(s.Risk, string(fix.Risk)))
-		if m.ID == knowledge.NotFromThere.ID() {
+		switch m.ID {
+		case knowledge.NotFromThere.ID():
 			fix.ID = answer.StepAddEntry
+		case knowledge.ServiceLink.ID():
+			fix.ID = answer.StepNoLinks
 		}
 		fixes = append(fixes, fix.About(words.Variables(s.Text)...))
 	}

@@ -378,7 +378,10 @@ func (h *inquiry) meant(f *finding, container, said string) bool {
 	}
 	f.because = append(f.because, fmt.Sprintf("That means: %s.", knowledge.Fill(m.Means, m.Slots)))
 	fixes := h.advice(f, container, said, m)
-	f.fixes = append(fixes, f.fixes...)
+	if m.ID == knowledge.ServiceLink.ID() {
+		f.fixes = nil // its configuration and its code are right
+	}
+	f.first(fixes...)
 	return true
 }
 

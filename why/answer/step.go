@@ -17,7 +17,9 @@ const (
 	StepEdit         StepID = "edit"                  // Target
 	StepAdvice       StepID = "follow-advice"         // advice
 	StepAllowUser    StepID = "allow-user"            // the configuration is right
+	StepAllowAny     StepID = "allow-any"             // nobody knows what was refused
 	StepMountFiles   StepID = "mount-files"           // the configuration is right
+	StepNoLinks      StepID = "no-service-links"      // the configuration is right
 	StepCompare      StepID = "compare-configuration" // nobody knows which of it is wrong
 	StepReaddress    StepID = "correct-address"       // nobody knows where the address is from
 	StepGiveAddress  StepID = "give-address"          // container, place, rest

@@ -129,7 +129,7 @@ func ownWords(v answer.Verdict) (quoted string, last []string) {
 // showLine begins with the line of a ConfigMap which the words are about: the one that they name by its number, or the only
 // one that has what they quote.
 func (s shown) showLine() {
-	if s.v.HasStep(answer.StepAllowUser, answer.StepMountFiles) {
+	if s.v.HasStep(answer.StepAllowUser, answer.StepMountFiles, answer.StepNoLinks) {
 		return
 	}
 	if lacksEntry(*s.v) {
