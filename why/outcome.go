@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -85,7 +86,7 @@ var outcomes = map[answer.Cause]func(h *inquiry, v *answer.Verdict) answer.Fix{
 	answer.CPUThrottled:             specOutcome("if it needs more CPU than its limit: raise the limit"),
 	answer.AppNotListening:          specOutcome("if it listens on another port now: set the port of the probe to that port"),
 	answer.AppListensElse:           specOutcome("if it listens on another port: set the probe to that port; if only on 127.0.0.1: have it listen on 0.0.0.0; if on no port: fix the errors in its log; if on the probed port: look for a NetworkPolicy or firewall in between"),
-	answer.ChildProcessEnded:        specOutcome("if nothing restarts that process: have the main process restart it, or exit with it, so that kubelet restarts the container"),
+	answer.ChildProcessEnded:        childEndedOutcome,
 	answer.AppHang:                  hangOutcome,
 	answer.MemoryLimit:              memoryOutcome,
 	answer.MemoryLimitChild:         memoryOutcome,
@@ -178,7 +179,7 @@ func specOutcome(text string) outcome {
 // configOutcome edits the ConfigMap of the failing container, or its template.
 func configOutcome(text string) outcome {
 	return func(h *inquiry, v *answer.Verdict) answer.Fix {
-		return editConfig(h, counsel{Step: knowledge.Step{Text: text}, container: v.Container})
+		return editConfig(h, counsel{Step: knowledge.Step{Text: text}, container: v.Container}).As(answer.StepReaddress, nil)
 	}
 }
 
@@ -248,6 +249,32 @@ func successOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
 		}
 	}
 	return h.specFix("if it is meant to keep running: keep its command in the foreground; if it is meant to finish: run it as a Job")
+}
+
+// crashes are the signals of native code that crashed, crashed fits a log that names one, restarts what a main process logs
+// that starts another child.
+var (
+	crashes  = []int32{4, 7, 8, 11}
+	crashed  = regexp.MustCompile(`(?i)\bSIG(?:SEGV|BUS|ILL|FPE)\b|\bsignal:? (?:4|7|8|11)\b|\bsegmentation fault\b|\bsegfault\b`)
+	restarts = regexp.MustCompile(`(?i)\bbooting worker\b|\bforking another\b|\brespawn|\brestarting\b|\bspawned: '|\bstart(?:ing|ed) (?:a )?(?:new )?(?:worker|child)\b`)
+)
+
+// childEndedOutcome changes what ends a child process; the main process restarts it already where its log says so.
+func childEndedOutcome(h *inquiry, v *answer.Verdict) answer.Fix {
+	dies := slices.ContainsFunc(v.LastWords, crashed.MatchString)
+	if run := h.Last(v.Container); run != nil {
+		for _, b := range newest[fact.ProcessEnded](run.Ended) {
+			dies = dies || !b.Main && slices.Contains(crashes, b.Signal)
+		}
+	}
+	again := slices.ContainsFunc(v.LastWords, restarts.MatchString)
+	switch {
+	case dies:
+		return h.specFix(fmt.Sprintf("go back to the version of the image of container %s that worked, or update the native library that crashes; PYTHONFAULTHANDLER=1 (Python) or a core dump names it%s", v.Container, prose.Whether(again, "", "; have the main process restart what crashes")))
+	case again:
+		return correctConfig(h, v)
+	}
+	return h.specFix("if nothing restarts that process: have the main process restart it, or exit with it, so that kubelet restarts the container")
 }
 
 // hangOutcome restarts a container that hangs, unless a liveness probe does so already.

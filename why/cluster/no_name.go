@@ -42,7 +42,7 @@ func NoService(v *answer.Verdict, pod *v1.Pod, missing *v1.Service, port int32, 
 	text := fmt.Sprintf("There is no Service %s in namespace %s, so the cluster's DNS has no such name", missing.Name, missing.Namespace)
 	v.SayBecause(text + prose.Whether(len(have) > 0, fmt.Sprintf("; port %d is that of %s", port, prose.Some(have)), "") + ".")
 	v.DropSteps(kubectl.Why("", "svc", missing.Namespace, missing.Name).SameAs)
-	v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepCheckDNS })
+	v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepCheckDNS || f.ID == answer.StepReaddress })
 	steps := []answer.Fix{correctName(pod, missing, settings, names, elsewhere)}
 	if len(names) > mostServices {
 		steps = slices.Insert(steps, 0, kubectl.Inspect("see which Services there are", kubectl.Command(missing.Namespace, "get services")))
