@@ -71,6 +71,7 @@
 //	links.go     facts as links of a chain, in words
 //	fixes.go     what to do, by what a container itself says, too; outcome.go, by what a look shows
 //	given.go     what the pod gives a container and configures it with, laid beside the words that are about it
+//	allow.go     what lets a container do what it was refused
 //	named.go     where a file or a value comes from that words name, and what to do there
 //	settings.go  what a spec says of heaps, volumes in memory, modes and shells
 //	words.go     processes and signals in words

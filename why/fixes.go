@@ -42,7 +42,7 @@ func timed(f answer.Fix) answer.Fix {
 // fitting makes of what a verdict's finding would have done what can be done, and shows more than
 // the verdict says.
 func (h *inquiry) fitting(v *answer.Verdict) {
-	v.Fixes = h.possible(h.lasting(v.Fixes))
+	v.Fixes = h.possible(h.lasting(specific(v.Fixes)))
 	if i := v.Step(answer.StepReadLog); i >= 0 && quotesLog(v) {
 		logs := v.Fixes[i]
 		v.Fixes = slices.Delete(v.Fixes, i, i+1)
@@ -53,6 +53,15 @@ func (h *inquiry) fitting(v *answer.Verdict) {
 	h.configuredBy(v)
 	h.decide(v)
 	h.nameNode(v)
+}
+
+// specific leaves out a step for whatever was refused beside a change that is for what was.
+func specific(fixes []answer.Fix) []answer.Fix {
+	anything := func(f answer.Fix) bool { return f.ID == answer.StepAllowAny }
+	if !slices.ContainsFunc(fixes, func(f answer.Fix) bool { return !anything(f) && changes(f) }) {
+		return fixes
+	}
+	return slices.DeleteFunc(slices.Clone(fixes), anything)
 }
 
 // lasting leaves out what a container advises about its pod's own address, where there is more to do: the pod that

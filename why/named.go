@@ -28,16 +28,25 @@ var aPath = regexp.MustCompile("(?:^|[\\s\"'`(=\\[<:])(/[\\w.@+-]+(?:/[\\w.@+-]+
 // fromHere fits one from the folder that a program runs in.
 var fromHere = regexp.MustCompile("(?:^|[\\s\"'`(=\\[<])((?:\\./)?[\\w@+-][\\w.@+-]*(?:/[\\w.@+-]+)+)(?:$|[\\s\"'`)\\]>:,])")
 
+// ofScript fits a script at the start of what a shell says of one of its lines: the shell could read that.
+var ofScript = regexp.MustCompile(`^\S+: line \d+: `)
+
 // namedFile adds where a file comes from that a container's words name, and what to do there:
 // it is in one of its volumes mostly; or else where its spec gives it what they name. What else the
 // pod gives it that they are about is laid beside them.
 func (h *inquiry) namedFile(f *finding, container, said string) {
+	if knowledge.Any(said, knowledge.Refused, knowledge.ReadOnly) {
+		said = ofScript.ReplaceAllString(said, "")
+	}
 	if fixes := h.ofNamedFile(container, said); len(fixes) > 0 {
-		f.fixes = append(fixes, f.fixes...)
+		if fixes[0].ID == answer.StepAllowUser {
+			f.fixes = slices.DeleteFunc(f.fixes, func(o answer.Fix) bool { return o.ID == answer.StepAllowUser })
+		}
+		f.first(fixes...)
 	} else {
 		h.namedSetting(f, container, said)
 	}
-	if at := deniedAt(said); knowledge.Refused.In(said) && at != "" && f.cause == answer.AppExitError { // as its image has it run
+	if at := path.Dir(h.refusedFile(container, said)); knowledge.Refused.In(said) && path.IsAbs(at) && f.cause == answer.AppExitError { // as its image has it run
 		if _, volume := h.volumeOf(container, at); volume == nil {
 			f.first(h.mayThen(container, said))
 		}
@@ -54,7 +63,7 @@ func (h *inquiry) ofNamedFile(container, said string) []answer.Fix {
 			if volume == nil {
 				continue
 			}
-			fixes := h.fileFixes(file, mount, volume, line)
+			fixes := h.fileFixes(h.spec(container), file, mount, volume, line)
 			switch {
 			case len(fixes) == 0:
 			case knowledge.Refused.In(line) && readable(volume): // of a copy that was refused, the other file goes before it
@@ -123,7 +132,7 @@ func (h *inquiry) volumeOf(container, file string) (v1.VolumeMount, *v1.Volume) 
 }
 
 // fileFixes are what to do about a file of a volume.
-func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume, said string) []answer.Fix {
+func (h *inquiry) fileFixes(c *v1.Container, file string, mount v1.VolumeMount, volume *v1.Volume, said string) []answer.Fix {
 	kind, name, key := mounts.Key(file, mount, volume)
 	switch {
 	case knowledge.ReadOnly.In(said) && kind != "":
@@ -131,9 +140,9 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 	case knowledge.Refused.In(said) && kind != "" && readable(volume):
 		return []answer.Fix{h.specFix(fmt.Sprintf("have it write elsewhere than to %s, which is of %s %s and which its user may only read (copy it into an emptyDir first); if it is to be run, volume %s needs a defaultMode for that (0555)", file, kind, name, volume.Name))}
 	case knowledge.Refused.In(said) && kind != "":
-		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s, which is of %s %s: give volume %s a defaultMode for that (0444, or 0440 with the pod's fsGroup)", file, kind, name, volume.Name)).As(answer.StepAllowUser, nil)}
+		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s, which is of %s %s: give volume %s defaultMode: 0444, or 0440 and %s", file, kind, name, volume.Name, h.groupField(c))).As(answer.StepAllowUser, nil)}
 	case knowledge.Refused.In(said):
-		return []answer.Fix{h.specFix(fmt.Sprintf("give its user volume %s, in which %s is (the pod's fsGroup, or chown once in an init container)", volume.Name, file))}
+		return []answer.Fix{h.giveVolume(c, volume, ", in which "+file+" is")}
 	case kind == "" && knowledge.NoFile.In(said) && (volume.EmptyDir != nil || volume.PersistentVolumeClaim != nil):
 		return []answer.Fix{h.specFix(fmt.Sprintf("see that volume %s has %s before it starts (an init container that writes it there, or copies what the image has at %s, which the volume hides), or mount it elsewhere", volume.Name, file, mount.MountPath))}
 	case kind == "":
@@ -144,7 +153,7 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 		return []answer.Fix{kubectl.Inspect(fmt.Sprintf("see whether %s %s, mounted at %s, has %s", kind, name, mount.MountPath, key), h.kubectl("describe %s %s", strings.ToLower(kind), name))}
 	}
 	if mode := defaultMode(volume); mode&0o004 == 0 && knowledge.NotOpened.In(said) {
-		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; 0444, or 0440 with the pod's fsGroup", file, volume.Name, mode)).As(answer.StepAllowUser, nil)}
+		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; set 0444, or 0440 and %s", file, volume.Name, mode, h.groupField(c))).As(answer.StepAllowUser, nil)}
 	}
 	return []answer.Fix{kubectl.Edit(fmt.Sprintf("if %s, which its words name, is wrong, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name, h.Object)}
 }

@@ -283,14 +283,16 @@ func (h *inquiry) explained(c *answer.Complaint) {
 	if c.Cause == "" && knowledge.ReadOnly.In(c.Text) && h.readOnlyRoot(c.Container, c.Text) {
 		c.Cause = answer.SecurityRefused
 		f.because = append([]string{"Its root file system is read-only (readOnlyRootFilesystem)."}, f.because...)
-		f.first(h.specFix(letWrite))
+		f.first(h.letWrite(c.Container, c.Text))
 	}
 	if less := h.fewerRights(h.spec(c.Container)); c.Cause == "" && less != "" && knowledge.Refused.In(c.Text) {
 		c.Cause = answer.SecurityRefused
 		f.because = append([]string{prose.Upper(less) + "."}, f.because...)
-		f.first(h.mayThen(c.Container, c.Text))
+		if !slices.ContainsFunc(f.fixes, func(o answer.Fix) bool { return o.ID == answer.StepAllowUser }) {
+			f.first(h.mayThen(c.Container, c.Text))
+		}
 	}
-	c.Means, c.Fixes = strings.Join(f.because, " "), f.fixes
+	c.Means, c.Fixes = strings.Join(f.because, " "), specific(f.fixes)
 }
 
 // readOnlyRoot says whether a container may not write to its root file system, and words name no place of a volume.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -108,9 +107,6 @@ func execSaid(e ending) *finding {
 	return f
 }
 
-// letWrite is what to do for a program whose root file system is read-only. Nothing can be mounted at / itself.
-const letWrite = "mount an emptyDir at the directory that it writes to (if that is / itself: have it write to /tmp, and mount one there), or set readOnlyRootFilesystem to false"
-
 // readOnlySaid: it tried to write to its own image, which its security context
 // forbids.
 func readOnlySaid(e ending) *finding {
@@ -123,7 +119,7 @@ func readOnlySaid(e ending) *finding {
 	}
 	return e.finds(answer.SecurityRefused, strong).
 		says("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), gist(said)).
-		fix(e.h.specFix(letWrite))
+		fix(e.h.letWrite(e.run.Container, e.naming(said, knowledge.ReadOnly, knowledge.NoTemporary)))
 }
 
 // permissionSaid: it was refused something, and its security context says that it
@@ -133,8 +129,9 @@ func permissionSaid(e ending) *finding {
 		return nil
 	}
 	said, less := e.said(knowledge.Refused.In), e.h.fewerRights(e.spec)
+	at := said
 	if said != "" && less == "" {
-		less = e.notItsVolume()
+		at, less = e.notItsVolume()
 	}
 	if said == "" {
 		said, less = e.notItsFile()
@@ -154,24 +151,24 @@ func permissionSaid(e ending) *finding {
 		f.fixes = append(add, f.fixes...)
 		return f // whose a file is, is of no matter then
 	}
-	f.fix(e.h.mayThen(e.run.Container, said))
+	f.fix(e.h.mayThen(e.run.Container, e.naming(cmp.Or(at, said), knowledge.Refused)))
 	e.h.namedFile(f, e.run.Container, said)
 	return f
 }
 
-// notItsVolume says in which volume that others may fill a process was refused something: whoever may do all would
-// not be.
-func (e ending) notItsVolume() string {
+// notItsVolume returns the line that says that a process was refused something in a volume that others may fill, and that:
+// root would not have been refused.
+func (e ending) notItsVolume() (said, less string) {
 	for _, line := range e.saidAtLast() {
 		if !knowledge.Refused.In(line) {
 			continue
 		}
 		_, volume := e.h.volumeOf(e.run.Container, deniedAt(line))
 		if volume != nil && (volume.EmptyDir != nil || volume.PersistentVolumeClaim != nil || volume.HostPath != nil) {
-			return fmt.Sprintf("what it wants is in volume %s, and belongs to another user than its image has it run as", volume.Name)
+			return line, fmt.Sprintf("what it wants is in volume %s, and belongs to another user than its image has it run as", volume.Name)
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // notItsFile are words that a file was not opened which its volume lets root alone read, of a process that the spec
@@ -217,62 +214,6 @@ func (e ending) notItsDatabase() *finding {
 	return nil
 }
 
-// deniedAt is the folder that words say that they were refused, empty where they name none: the path behind the
-// refusal, or else the last before it.
-func deniedAt(said string) string {
-	before, after := said, ""
-	if i := strings.Index(strings.ToLower(said), " denied"); i > 0 {
-		before, after = said[:i], said[i:]
-	}
-	m := aPath.FindStringSubmatch(after)
-	if all := aPath.FindAllStringSubmatch(before, -1); m == nil && len(all) > 0 {
-		m = all[len(all)-1]
-	}
-	if m == nil {
-		return ""
-	}
-	return path.Dir(mounts.Clean(strings.TrimRight(m[1], ".-")))
-}
-
-// privileged fits a port that only root, or who has a capability, may listen on.
-var privileged = regexp.MustCompile(`(?i)\b(?:bind|listen)\w*\b.{0,60}?(?::|\bport )(\d{1,3}|10[01]\d|102[0-3])(?:[^.\d]|$)`)
-
-// systems are folders of an image that nothing is to be mounted over.
-var systems = regexp.MustCompile(`^/(?:$|(?:etc|usr|bin|sbin|lib\w*|proc|sys|dev)(?:/|$))`)
-
-// aFolder fits a folder that is called one.
-var aFolder = regexp.MustCompile(`(?i)\b(?:dir|directory|folder)\b[ :"'(]{1,3}(/[\w.@+-]+(?:/[\w.@+-]+)*)`)
-
-// changesUser fits what only root may do: to go on as another user.
-var changesUser = regexp.MustCompile(`(?i)\bassume identity\b|\bset(?:res)?[ug]id\b|\bsetgroups\b|\binitgroups\b|\b(?:switch|change|drop|set)\w*\b.{0,20}\b(?:user|uid|group|gid|privileges?)\b`)
-
-// mayThen is what lets a container do what it was refused: at a port, or in a folder of its image.
-func (h *inquiry) mayThen(container, said string) answer.Fix {
-	if m := privileged.FindStringSubmatch(said); m != nil {
-		return h.specFix(fmt.Sprintf("have it listen on a port above 1023 in place of %s, and set containerPort, probes and the Service's targetPort to that; or add capability NET_BIND_SERVICE, which helps a user other than root only if the program's file has it, too", m[1]))
-	}
-	if changesUser.MatchString(said) {
-		return h.specFix("take the user that it changes to out of its configuration or arguments, since it runs as another than root already (runAsUser); or have it begin as root (runAsUser: 0), which may change")
-	}
-	if add := h.addFixes(h.spec(container), said); add != nil && strings.Contains(said, "Operation not permitted") {
-		return add[0]
-	}
-	at := deniedAt(said)
-	if m := aFolder.FindStringSubmatch(said); m != nil {
-		at = mounts.Clean(m[1])
-	}
-	if at != "" {
-		mount, volume := h.volumeOf(container, at)
-		if volume != nil {
-			return h.specFix(fmt.Sprintf("give its user volume %s, mounted at %s (the pod's fsGroup, or chown once in an init container)", volume.Name, mount.MountPath))
-		}
-		if !systems.MatchString(at) {
-			return h.specFix(fmt.Sprintf("let its user write to %s, which is of the image: mount an emptyDir there (which hides what the image has in it), have the program write elsewhere, or use an image that is made for this user", at)).As(answer.StepAllowUser, nil)
-		}
-	}
-	return h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")
-}
-
 // byDefault are the capabilities that runtimes give a container whose spec says nothing of them.
 var byDefault = []string{"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "NET_RAW", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
 
@@ -305,27 +246,9 @@ func (e ending) notGiven() *finding {
 		why := prose.Whether(slices.Contains(byDefault, needs), "which its security context drops", "which none has unless its security context adds it")
 		return e.finds(answer.SecurityRefused, strong).
 			says("Container %s ended%s because it was refused what needs capability %s, %s: %s.", e.run.Container, e.after(), needs, why, gist(said)).
-			fix(e.h.addFix(needs), e.h.logsFix(e.run))
+			fix(e.h.addFix(e.spec, needs), e.h.logsFix(e.run))
 	}
 	return nil
-}
-
-func (h *inquiry) addFix(capability string) answer.Fix {
-	return h.specFix(fmt.Sprintf("add capability %s to the container (securityContext.capabilities.add), or configure the program so that it does not need that", capability))
-}
-
-// addFixes name the capability that what was refused needs (capabilities(7)), where the
-// container's security context drops it.
-func (h *inquiry) addFixes(c *v1.Container, said string) []answer.Fix {
-	needs := words.NeededCapability(said)
-	if needs == "" || c.SecurityContext == nil || c.SecurityContext.Capabilities == nil {
-		return nil
-	}
-	dropped := func(d v1.Capability) bool { return d == "ALL" || string(d) == needs }
-	if !slices.ContainsFunc(c.SecurityContext.Capabilities.Drop, dropped) {
-		return nil
-	}
-	return []answer.Fix{h.addFix(needs)}
 }
 
 // contexts are the security contexts of the pod and of a container, empty where there are none.

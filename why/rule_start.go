@@ -1,8 +1,10 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"whylet.dev/whylet/fact"
@@ -82,16 +84,43 @@ func startSecurity(c notStarted) *finding {
 	if !c.says(knowledge.RunsAsRoot, knowledge.SecurityModule, knowledge.Capability, knowledge.PermissionDenied) {
 		return nil
 	}
-	f := c.finds(answer.SecurityRefused, strong).says("The security settings of container %s do not let it start: %s.", c.run.Container, prose.Brief(c.message, kept))
+	f := c.finds(answer.SecurityRefused, strong).says("The security settings of container %s do not let it start: %s.", c.run.Container, prose.Brief(ofPod.ReplaceAllString(c.message, ""), kept))
 	if c.says(knowledge.RunsAsRoot) {
 		f.recorded().weight = certain
 	}
 	if c.says(knowledge.PermissionDenied) && c.says(knowledge.AboutExec) && !c.says(knowledge.SecurityModule) {
 		f.weight = weak // a file that is not executable says the same
 	}
-	return f.fix(c.h.specFix(prose.Whether(c.says(knowledge.RunsAsRoot),
-		"set runAsUser to a user other than root that the image knows",
-		"change what it names in the securityContext, or run the pod on a node that supports it")))
+	if c.says(knowledge.RunsAsRoot) {
+		return f.fix(c.notRootFix())
+	}
+	return f.fix(c.h.specFix("change what it names in the securityContext, or run the pod on a node that supports it"))
+}
+
+// ofPod fits where kubelet names the pod and the container behind what is wrong, namedUser the user that an image names,
+// ofOwners a command that changes owners or modes.
+var (
+	ofPod     = regexp.MustCompile(` \(pod: .*$`)
+	namedUser = regexp.MustCompile(`non-numeric user \(([^)]+)\)`)
+	ofOwners  = regexp.MustCompile(`\bch(?:own|mod|grp)\b`)
+)
+
+// notRootFix is what to do about a container that begins as root where runAsNonRoot forbids that.
+func (c notStarted) notRootFix() answer.Fix {
+	name, spec := c.run.Container, c.h.spec(c.run.Container)
+	pod, own := c.h.contexts(spec)
+	forbids := "runAsNonRoot: true in the securityContext of the " + prose.Whether(own.RunAsNonRoot != nil, "container", "pod")
+	sets := "its image begins as root"
+	if user := cmp.Or(own.RunAsUser, pod.RunAsUser); user != nil && *user == 0 {
+		sets = "runAsUser: 0 in the securityContext of the " + prose.Whether(own.RunAsUser != nil, "container", "pod") + " makes it root"
+	}
+	switch m := namedUser.FindStringSubmatch(c.message); {
+	case m != nil:
+		return c.h.specFix(fmt.Sprintf("set runAsUser of container %s to the number of user %s in its image (id -u %s): for %s a name is no proof", name, m[1], m[1], forbids))
+	case ofOwners.MatchString(strings.Join(slices.Concat(spec.Command, spec.Args), " ")):
+		return c.h.specFix(fmt.Sprintf("remove container %s and set fsGroup in the pod's securityContext, which gives volumes to that group; or, as only root changes owners, set runAsNonRoot: false and runAsUser: 0 for it alone (%s forbids root, and %s)", name, forbids, sets))
+	}
+	return c.h.specFix(fmt.Sprintf("set runAsUser of container %s to the number of a user other than root that its image knows, or use an image that runs as one: %s, and %s forbids that; runAsNonRoot: false would let it run as root", name, sets, forbids))
 }
 
 // startStopped: its profile stops the process that is to run its command.
