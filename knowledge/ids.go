@@ -53,6 +53,7 @@ var (
 	EndExpected        = known("supervisord.exit-expected")
 	ChildKilled        = known("shell.child-killed")
 	WorkerKilled       = known("languages.worker-killed")
+	WorkerCrashed      = known("languages.worker-crashed")
 	DiedOf             = known("shell.child-died-of-signal")
 	NoTemporary        = known("languages.no-temporary-directory")
 	Libraries          = known("libc.library-missing")

@@ -41,10 +41,11 @@ const (
 	Foretold  State = "foretells"  // an error right after it may come from this
 	Misused   State = "tool-fails" // a command says what keeps it from its work
 	NoCluster State = "no-cluster" // it serves nothing before its cluster, or its operator, has made it whole
+	Denied    State = "denied"     // it may not do what it has to: its user, its rights or its account keep it from that
 )
 
 // States are all of them.
-var States = []State{Waiting, Foretold, Misused, NoCluster}
+var States = []State{Waiting, Foretold, Misused, NoCluster, Denied}
 
 // severities are how severe a message can be at whatever level its logger puts it.
 var severities = []string{"error", "warning"}

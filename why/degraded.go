@@ -114,8 +114,10 @@ func (h *inquiry) degraded(l logOf) (t trouble, ok bool) {
 	c := answer.Complaint{Container: l.Container, Text: said, Another: g.another}
 	f := finding{cause: answer.AppUnhealthy, rule: logComplains, weight: fair, container: l.Container}
 	switch m, known := h.Knowledge.Meaning(said); {
-	case known && (m.ID == rbacDenied || m.ID == sqliteReadOnly):
+	case known && m.Role.Server == knowledge.Denied:
 		f.cause = answer.SecurityRefused
+	case knowledge.WorkerKilled.In(said) && !h.spec(l.Container).Resources.Limits.Memory().IsZero():
+		f.cause = answer.MemoryLimitChild
 	case knowledge.NoSpace.In(said) && !g.another:
 		f.cause = answer.DiskFull
 	case knowledge.Refused.In(said) && !g.another && deniedAt(said) != "":
@@ -232,10 +234,6 @@ func (h *inquiry) readySince() time.Time {
 	}
 	return conditionOf(h.Object.Status.Conditions, v1.PodReady).LastTransitionTime.Time
 }
-
-// rbacDenied and sqliteReadOnly are the IDs of the entries about requests that RBAC forbids, and about SQLite's files that
-// their user may only read.
-const rbacDenied, sqliteReadOnly = "kube-apiserver.rbac-denied", "sqlite.read-only"
 
 // unanswered returns the trouble of a container with several unanswered connections to one address.
 func (h *inquiry) unanswered(run *history.Run) (t trouble, ok bool) {

@@ -485,6 +485,22 @@ func probeWorkersKilled(p *probing) *finding {
 		fix(p.h.memoryFixes(p.run, oomRecord{Limit: limit})...)
 }
 
+// probeWorkersCrashed: a worker of the container crashed since its probe began to fail, by the container's log.
+func probeWorkersCrashed(p *probing) *finding {
+	at, _ := p.log()
+	if !p.h.FromAPI || at == nil || p.mode == impossible || p.mode == mismatch || p.mode == refused {
+		return nil
+	}
+	lines := history.SaidSince(at, p.lately(at))
+	i := words.LastOf(lines, knowledge.WorkerCrashed)
+	if i < 0 {
+		return nil
+	}
+	f := p.finds(answer.ChildProcessEnded, strong, at)
+	p.h.meant(f, p.run.Container, lines[i])
+	return f.says("Worker processes of container %s crash while its probe fails. Its log says: %s.", p.run.Container, quoteAs(answer.RoleLog, logline.Message(lines[i]), kept))
+}
+
 // replaced says whether the script that a shell is given ends with exec of a program, whatever it
 // does before, and leaves nothing running beside that. A script that is not as simple as that is not read.
 func replaced(args []string) bool {

@@ -29,6 +29,8 @@ const (
 	leastShare = 10
 	// leastUnreached is the minimum count of an error that names another program.
 	leastUnreached = 2
+	// leastSaid is the length in bytes of a message that needs no other field of its line.
+	leastSaid = 12
 	// mostNoted is the maximum number of errors noted of a container that is not Degraded.
 	mostNoted = 2
 	// mostRepeats is the maximum number of errors reported for a container.
@@ -37,7 +39,7 @@ const (
 
 var (
 	// visitors matches errors that a server logs about faults of its clients.
-	visitors = regexp.MustCompile(`(?i)\b(?:404|401|403|405|400)\b|\bnot found: /|no route matches|no such (?:route|page)|\bopen\(\) "[^"]*" failed \(2: |directory index of|access forbidden by rule|client (?:intended to send|sent|disconnected|closed|has gone|timed out)|\bclosed keepalive|TLS handshake error|SSL_do_handshake\(\) failed|tlsv?1? alert|bad (?:request|client hello|certificate from)|http request sent to an? https|invalid (?:http|request|method|token|jwt|signature|csrf|credentials|password|api key|session|host header|preface|protocol)|(?:token|session|signature|jwt) (?:has |is )?(?:expired|invalid)|malformed|login failed|authentication failed for user|password authentication|access denied for user|failed password|invalid user|validation (?:error|failed)|ValidationError|csrf|\bduplicate key\b|violates|syntax error at or near|relation "[^"]*" does not exist|column "[^"]*" does not exist|canceling statement due to|terminating connection due to administrator|unexpected EOF on client|could not receive data from client|aborted connection|broken pipe|connection reset by peer|forcibly closed|rate limit(?:ed| exceeded) for|\bUnauthorized request|kex_exchange|banner exchange|no matching (?:host key|key exchange)|Disallowed host|disallowedhost|unsupported (?:media|method)|deadlock detected|could not serialize|invalid input syntax|value too long|division by zero|object has been modified|context canceled|code = (?:NotFound|InvalidArgument|AlreadyExists|Canceled|Aborted)\b`)
+	visitors = regexp.MustCompile(`(?i)\b(?:404|401|403|405|400)\b|\bnot found: /|no route matches|no such (?:route|page)|\bopen\(\) "[^"]*" failed \(2: |directory index of|access forbidden by rule|client (?:intended to send|sent|disconnected|closed|has gone|timed out)|\bclosed keepalive|TLS handshake error|SSL_do_handshake\(\) failed|tlsv?1? alert|bad (?:request|client hello|certificate from)|http request sent to an? https|invalid (?:http|request|method|token|jwt|signature|csrf|credentials|password|api key|session|host header|preface|protocol)|(?:token|session|signature|jwt) (?:has |is )?(?:expired|invalid)|malformed|login failed|authentication failed for user|password authentication|access denied for user|failed password|invalid user|validation (?:error|failed)|ValidationError|csrf|\bduplicate key\b|violates|syntax error at or near|relation "[^"]*" does not exist|column "[^"]*" does not exist|could not obtain lock on|canceling statement due to|terminating connection due to administrator|unexpected EOF on client|could not receive data from client|aborted connection|broken pipe|connection reset by peer|forcibly closed|rate limit(?:ed| exceeded) for|\bUnauthorized request|kex_exchange|banner exchange|no matching (?:host key|key exchange)|Disallowed host|disallowedhost|unsupported (?:media|method)|deadlock detected|could not serialize|invalid input syntax|value too long|division by zero|object has been modified|context canceled|code = (?:NotFound|InvalidArgument|AlreadyExists|Canceled|Aborted)\b`)
 	// ownRequest matches what the program's own HTTP clients log of an answer that refuses their request.
 	ownRequest = regexp.MustCompile(`\boperation error \w+: \w+|\bAn error occurred \(\w+\) when calling the \w+ operation|\b(?:Axios|HTTPStatus|StatusCode)Error: |\b(?:urllib\.error|requests\.exceptions)\.HTTPError: |\b[Rr]equest failed with status code 4\d\d|\bgoogleapi: Error 4\d\d|\b(?:Client|Server) Error: .{0,40} for url: |\bserver returned HTTP (?:status|code) 4\d\d|(?i)\b(?:failed|received|got|unexpected|returned|responded|replied|answered)\b[^.;]{0,40}\bstatus(?: ?code)?:? ?[\[(]?4\d\d\b.{0,40}\b(?:response|body)\b|\b(?:received|got|unexpected)\b[^.;]{0,30}\bstatus(?: ?code)?:? ?[\[(]?4\d\d\b|\btunnel connection failed: 4\d\d`)
 	// asClient matches errors of database client libraries; a server does not log them about its clients.
@@ -55,7 +57,9 @@ var (
 	// optional matches errors of side features, such as telemetry and update checks.
 	optional = regexp.MustCompile(`(?i)\btelemetry\b|\banalytics\b|\busage (?:stats|statistics|report|data)\b|\bphone ?home\b|\b(?:update|version|upgrade) check|\bcheck(?:ing)? for (?:updates|new versions?|upgrades)|\bnew version\b|\bsentry\b|\b(?:traces?|spans?) export|\bexport(?:ing)? (?:of )?(?:traces?|spans?)\b|\botlp|\bjaeger\b|\bzipkin\b|\bstatsd\b|\bprofil(?:er|ing)\b|\bmetadata (?:server|service)\b|169\.254\.169\.254|\bicon\b|\bdeprecat|\breverse (?:lookup|mapping|dns)\b|\bIP address '[^']*' could not be resolved|\bdoes not resolve to address\b`)
 	// ofStack matches the unindented lines of a stack trace, which belong to the error above them.
-	ofStack = regexp.MustCompile(`^(?:Traceback \(|During handling of the above|The above exception was|Caused by: |(?:[A-Za-z_]\w*\.)*\w+(?:Error|Exception)(?:: |$))`)
+	ofStack = regexp.MustCompile(`^\S+\.rb:\d+:in |^(?:Traceback \(|During handling of the above|The above exception was|Caused by: |(?:[A-Za-z_]\w*\.)*\w+(?:Error|Exception)(?:: |$))`)
+	// raised matches a message that is an exception, which some programs log as a warning where a job of theirs fails.
+	raised = regexp.MustCompile(`^(?:WARN(?:ING)?:? )?(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*(?:Error|Exception): `)
 	// threadEnded matches the report of a runtime about a thread that an error ended; ofPool matches threads that a pool replaces.
 	threadEnded = regexp.MustCompile(`^Exception in thread (?:"[^"]*"|\S+)`)
 	ofPool      = regexp.MustCompile(`(?i)^Exception in thread "?[^"]*(?:pool|exec|worker|http|nio|dispatcher|process_request)`)
@@ -106,7 +110,7 @@ func (h *inquiry) complainsNow(l logOf) []complainedNow {
 	var all []complainedNow
 	for _, g := range l.story.Groups(logline.Warning, l.at) {
 		c := h.complaint(l, g)
-		if g.Severity == logline.Warning && !c.another && !c.own || c.harmless() || !c.goesOn(h.Now) || c.recovered() {
+		if g.Severity == logline.Warning && !c.another && !c.own && !raised.MatchString(c.text) || c.harmless() || !c.goesOn(h.Now) || c.recovered() {
 			continue
 		}
 		all = append(all, c)
@@ -133,7 +137,8 @@ func (h *inquiry) complainsNow(l logOf) []complainedNow {
 // harmless reports whether an error is no sign that the program fails.
 func (g complainedNow) harmless() bool {
 	asked := !g.another && absent.MatchString(g.text) && !ownLack.MatchString(g.text)
-	return asked || visitors.MatchString(g.text) && !ownRequest.MatchString(g.text) && !asClient.MatchString(g.text) || optional.MatchString(g.text) || counted.MatchString(g.text) || rejects.MatchString(g.log.story.Text(g.Last))
+	ofVisitor := visitors.MatchString(g.text) || len(g.text) < leastSaid && visitors.MatchString(g.log.story.Text(g.Last)) // another field may say what it is about
+	return asked || ofVisitor && !ownRequest.MatchString(g.text) && !asClient.MatchString(g.text) || optional.MatchString(g.text) || counted.MatchString(g.text) || rejects.MatchString(g.log.story.Text(g.Last))
 }
 
 // endsThread reports whether an error ended a thread that no pool replaces.

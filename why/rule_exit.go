@@ -110,7 +110,7 @@ func commandNotRunnable(e ending) *finding {
 		fix(e.h.logsFix(e.run), e.h.specFix("correct command and args, or use an image that has the program"))
 	if i := words.LastOf(e.exit.LastLines, knowledge.NoCommand); i >= 0 {
 		said = e.exit.LastLines[i]
-		name := knowledge.NoCommand.Slots(said)["program"]
+		name := notFound(said)
 		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its shell did not find %s: %s.", e.run.Container, code, name, quote(said, kept))
 		f.fixes = []answer.Fix{e.h.specFix(fmt.Sprintf("use an image that has %s, or take it out of what the container runs", name)), e.h.logsFix(e.run)}
 		e.h.namedFile(f, e.run.Container, said)

@@ -22,13 +22,23 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
+// notFound is the program, or the whole line in its place, that a shell says it does not find; empty where it says no such thing.
+func notFound(said string) string {
+	slots := knowledge.NoCommand.Slots(said)
+	return cmp.Or(slots["program"], slots["line"])
+}
+
 // probeCommandLacks: the command runs, and what it runs is not there.
 func probeCommandLacks(p *probing) *finding {
-	name := knowledge.NoCommand.Slots(p.last.Evidence.Output)["program"]
+	name := notFound(p.last.Evidence.Output)
 	if name == "" {
 		return nil
 	}
-	return p.finds(answer.ProbeCommandFailed, strong).
+	f := p.finds(answer.ProbeCommandFailed, strong)
+	if strings.Contains(name, " ") {
+		p.h.meant(f, p.run.Container, p.last.Evidence.Output)
+	}
+	return f.
 		says("The command of the %s probe (%s) cannot do its work in container %s: its shell does not find %s (%s), which says nothing of the application.",
 			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, name, quote(words.Told(p.last.Evidence.Output), kept)).
 		fix(p.h.inside("see what the image has", p.run.Container, "ls /bin /usr/bin"), p.h.specFix(fmt.Sprintf("correct %s in %sProbe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image", name, kindWord(p.kind))))
@@ -108,7 +118,7 @@ func probeImpossible(p *probing) *finding {
 	if ev != nil && ev.Handler == fact.Exec {
 		f.text = fmt.Sprintf("The command of the %s probe (%s) cannot be run in container %s: %s.", kindWord(p.kind), prose.Brief(cmp.Or(ev.Target, p.command()), 80), p.run.Container, lastClause(p.last.Message, ev))
 		does := fmt.Sprintf("correct %sProbe.exec.command of container %s, or probe with httpGet, tcpSocket or grpc, which need no program in the image", kindWord(p.kind), p.run.Container)
-		if lacks := knowledge.NoCommand.Slots(ev.Output + "\n" + ev.Error)["program"]; lacks != "" {
+		if lacks := notFound(ev.Output + "\n" + ev.Error); lacks != "" {
 			f.because = []string{fmt.Sprintf("The image has no program %s.", lacks)}
 			does = fmt.Sprintf("use another program than %s in %sProbe.exec.command of container %s, or an image that has it; httpGet, tcpSocket and grpc need none", lacks, kindWord(p.kind), p.run.Container)
 		}

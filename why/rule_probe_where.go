@@ -18,6 +18,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // probeOtherHost: the probe's host field sends it away from the pod, so what fails
@@ -54,6 +55,12 @@ func probeRedirected(p *probing) *finding {
 // ownPort fits a port of loopback, as a command asks it.
 var ownPort = regexp.MustCompile(`(?:\blocalhost|\b127(?:\.\d{1,3}){3}|\[::1\])(?::|[ ,]+(?:-p |--?port[= ])?)(\d{1,5})\b`)
 
+// ownURL fits a URL of loopback without a port.
+var ownURL = regexp.MustCompile(`\b(https?)://(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?:[/"'\s]|$)`)
+
+// quiet fits the clients of HTTP that a probe's command runs, which may be told to say nothing.
+var quiet = regexp.MustCompile(`\b(?:wget|curl)\b`)
+
 // asksOwnPort is the only port of loopback that a probe's command, or what it puts out, has.
 func (p *probing) asksOwnPort() (port string, ok bool) {
 	for _, text := range []string{p.last.Evidence.Output, strings.Join(p.argv(), " ")} {
@@ -63,13 +70,21 @@ func (p *probing) asksOwnPort() (port string, ok bool) {
 			}
 			port = m[1]
 		}
+		for _, m := range ownURL.FindAllStringSubmatch(text, -1) {
+			if usual := prose.Whether(m[1] == "https", "443", "80"); port == "" || port == usual {
+				port = usual
+			} else {
+				return "", false
+			}
+		}
 	}
 	return port, port != ""
 }
 
 // probeCommandElsewhere: the command asks the container itself, at a port that it does not have.
 func probeCommandElsewhere(p *probing) *finding {
-	if p.worked() || !knowledge.Any(p.last.Evidence.Output, knowledge.ConnectionRefused, knowledge.NoResponse) {
+	silent := strings.TrimSpace(p.last.Evidence.Output) == "" && quiet.MatchString(strings.Join(p.argv(), " "))
+	if p.worked() || !silent && !knowledge.Any(p.last.Evidence.Output, knowledge.ConnectionRefused, knowledge.NoResponse) {
 		return nil
 	}
 	looked, look, seen := p.look()
@@ -77,6 +92,9 @@ func probeCommandElsewhere(p *probing) *finding {
 		return p.onlyLoopback(looked, look, port)
 	}
 	port, ok := p.asksOwnPort()
+	if ok && !seen && p.h.FromAPI && p.isAlone() {
+		return p.loggedElsewhere(port)
+	}
 	if !seen || !ok {
 		return nil
 	}
@@ -93,6 +111,29 @@ func probeCommandElsewhere(p *probing) *finding {
 		p.enablePlugin(f, n, mine)
 	}
 	return f
+}
+
+// loggedElsewhere: the command asks the container itself at a port, and its log says that it listens on another one alone.
+func (p *probing) loggedElsewhere(port string) *finding {
+	if p.run.Started == nil {
+		return nil
+	}
+	own, line := 0, ""
+	for _, l := range p.ownLines() {
+		switch n, _ := words.ListensOn(l); {
+		case n == 0 || n == own:
+		case own != 0, strconv.Itoa(n) == port:
+			return nil
+		default:
+			own, line = n, l
+		}
+	}
+	if own == 0 {
+		return nil
+	}
+	return p.finds(answer.AppListensElse, strong).
+		says("The command of %s asks port %s of the container itself: %s%s. Its log says that it listens on port %d: %s.", p.what(), port, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output), own, quoteAs(answer.RoleLog, logline.Message(line), kept)).
+		fix(p.h.specFix(fmt.Sprintf("have the command in %sProbe.exec.command ask port %d, where container %s listens, or have the container listen on port %s, too", kindWord(p.kind), own, p.run.Container, port)))
 }
 
 // asksAddress is the port of the pod's own address that a command says it did not reach; "" for none.

@@ -111,7 +111,7 @@ func execSaid(e ending) *finding {
 // forbids.
 func readOnlySaid(e ending) *finding {
 	said := e.said(func(line string) bool { return knowledge.Any(line, knowledge.ReadOnly, knowledge.NoTemporary) })
-	if e.exit.ExitCode == 0 || said == "" || !e.h.readOnly(e.spec) {
+	if e.exit.ExitCode == 0 && !e.storyAtLast().EndsFailed() || said == "" || !e.h.readOnly(e.spec) {
 		return nil
 	}
 	if _, volume := e.h.volumeOf(e.run.Container, "/tmp"); volume != nil && !knowledge.ReadOnly.In(said) {

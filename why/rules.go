@@ -57,7 +57,7 @@ func init() { // the rules ask for others' findings by this list
 	fails("child-oom", either(probeChildOOM, probeWorkersKilled))
 	fails("process-stopped", probeProcessStopped)
 	fails("broke-off", either(probeDiedAnswering, inMode(probeBrokeOff, broken)), "files-limit", "takes-no-more", "probe-protocol")
-	fails("child-ended", either(probeProgramGivenUp, probeProgramDown, probeWorkersEnd, probeWorkerDied, probeServerFailed), append([]string{"waits-for-dependency", "probe-worker-late"}, stalling...)...)
+	fails("child-ended", either(probeProgramGivenUp, probeProgramDown, probeWorkersEnd, probeWorkerDied, probeWorkersCrashed, probeServerFailed), append([]string{"waits-for-dependency", "probe-worker-late"}, stalling...)...)
 	fails("probe-throttled", probeThrottled)
 	fails("probe-node-cpu", probeNodeCPU)
 	fails("takes-no-more", either(probeLimitSaid, probeTakesNoMore), "child-oom", "files-limit")

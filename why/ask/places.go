@@ -52,14 +52,21 @@ func (p place) mayBeDropped() bool {
 	return (p.How == answer.ReachSaid || p.How == "") && (p.late || p.timesOut || !p.names && p.dropped) && !p.own
 }
 
-// refused reports whether an error says that connections are refused there, or one that names no place, if none names this.
-func (p place) refused() bool {
-	return words.Refused(p.Said) || slices.ContainsFunc(p.said, func(said string) bool {
+// unmet reports whether an error says that no connection to the place came about, or one that names no place, if none
+// names this.
+func (p place) unmet() bool {
+	return unmet(p.Said) || slices.ContainsFunc(p.said, func(said string) bool {
 		_, where, _ := words.Unreached(said)
 		host, _ := split(where)
 		here := host == p.host || p.service != nil && host == p.service.Spec.ClusterIP
-		return words.Refused(said) && (here || where == "" && p.Said == "")
+		return unmet(said) && (here || where == "" && p.Said == "")
 	})
+}
+
+// unmet reports whether an error is about a connection that did not come about, and not about a name.
+func unmet(said string) bool {
+	_, _, ok := words.Unreached(said)
+	return words.Refused(said) || ok && !cluster.NoSuchHost(said)
 }
 
 // key is one of a place: whatever it is called by.

@@ -33,7 +33,8 @@ type Behind struct {
 	Service   *v1.Service
 	Pods, All []v1.Pod
 	Answers   []answer.Answer
-	// Refused is set where a connection to the Service was refused: then the specs of its Ready pods tell where they do not listen.
+	// Refused is set where a connection to the Service did not come about: then the specs of its Ready pods tell where they
+	// do not listen.
 	Refused bool
 	// Told are the settings of pods into which nobody looked, and what their logs say.
 	Told map[types.UID][]Setting
@@ -212,6 +213,19 @@ func (b Behind) strayed(p v1.ServicePort, l look) *answer.Hop {
 		fmt.Sprintf("Service %s selects %s, which is so of pod %s, too, that does not %s %d as pod %s does: the requests that go there are refused.",
 			Key(b.Service), labels.Set(b.Service.Spec.Selector), l.pod.Name, prose.Whether(l.spec, "declare port", "listen on port"), l.target, serves.pod.Name),
 		edit(b.Service, fmt.Sprintf("have its selector fit only pods like %s: add a label that pods like %s do not have", serves.pod.Name, l.pod.Name)))
+}
+
+// Strangers is the hop to a Service that leads to a pod that is not well for those who ask it, and of another kind than one
+// behind it that is called like the Service; nil where none is.
+func (b Behind) Strangers(pod *v1.Pod) *answer.Hop {
+	meant := first(b.Pods, func(o v1.Pod) bool { return CalledLike(&o) == b.Service.Name && !sameKind(&o, pod) })
+	if meant == nil || CalledLike(pod) == b.Service.Name {
+		return nil
+	}
+	return hopTo(b.Service, answer.SelectorMismatch,
+		fmt.Sprintf("Service %s selects %s, which is so of pod %s, too, of another program than pod %s: a part of the requests goes there, and fails.",
+			Key(b.Service), labels.Set(b.Service.Spec.Selector), pod.Name, meant.Name),
+		edit(b.Service, fmt.Sprintf("have its selector fit only pods like %s: add a label that %s does not have (%s has %s)", meant.Name, pod.Name, meant.Name, labels.Set(meant.Labels))))
 }
 
 // misled is the hop to a Service that selects a pod which does not listen on its target port, while one that is

@@ -83,7 +83,7 @@ func (b Behind) refusedAt(p v1.ServicePort, l look) *answer.Hop {
 	}
 	ports := numbers(l.Listening.Ports)
 	hop := hopTo(b.Service, answer.ServicePortMismatch,
-		fmt.Sprintf("Port %d of Service %s leads to port %d of pod %s, which is Ready and refuses connections there; it %s %s.", p.Port, Key(b.Service), l.target, Key(l.pod), where, ports),
+		fmt.Sprintf("Port %d of Service %s leads to port %d of pod %s, which is Ready and takes no connections there; it %s %s.", p.Port, Key(b.Service), l.target, Key(l.pod), where, ports),
 		edit(b.Service, fmt.Sprintf("give port %d of Service %s targetPort %s, or have the pod listen on %d", p.Port, b.Service.Name, ports, l.target)))
 	hop.Pod = Key(l.pod)
 	return hop
@@ -104,7 +104,7 @@ func (l look) onLoopback(told []Setting) *answer.Hop {
 		}
 		return &answer.Hop{
 			Pod: Key(l.pod), Cause: answer.AppListensElse, Fixes: []answer.Fix{fix},
-			Text: fmt.Sprintf("Pod %s is Ready, and refuses connections to port %d: it listens on loopback alone (127.0.0.1), as its %s says: %s.", Key(l.pod), l.target, s.Where, prose.Brief(line, 160)),
+			Text: fmt.Sprintf("Pod %s is Ready, and takes no connections at port %d: it listens on loopback alone (127.0.0.1), as its %s says: %s.", Key(l.pod), l.target, s.Where, prose.Brief(line, 160)),
 		}
 	}
 	return nil

@@ -138,7 +138,9 @@ func (h *History) SetUpFailures() []*fact.Fact {
 			}
 		}
 	}
-	return slices.DeleteFunc(row, func(f *fact.Fact) bool { return f.When().Before(started) })
+	return slices.DeleteFunc(row, func(f *fact.Fact) bool {
+		return f.When().Before(started) || h.FromAPI && f.When().Equal(started) // the API has whole seconds
+	})
 }
 
 // ReadySince is when the pod became ready for the last time.
