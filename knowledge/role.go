@@ -41,7 +41,7 @@ const (
 	Foretold  State = "foretells"  // an error right after it may come from this
 	Misused   State = "tool-fails" // a command says what keeps it from its work
 	NoCluster State = "no-cluster" // it serves nothing before its cluster, or its operator, has made it whole
-	Denied    State = "denied"     // it may not do what it has to: its user, its rights or its account keep it from that
+	Denied    State = "denied"     // its user, permissions or account do not let it do its work
 )
 
 // States are all of them.

@@ -109,7 +109,7 @@ func deniedAt(said string) string {
 	return ""
 }
 
-// privileged fits a port that only root, or who has a capability, may listen on.
+// privileged matches a port that takes root or a capability to listen on.
 var privileged = regexp.MustCompile(`(?i)\b(?:bind|listen)\w*\b.{0,60}?(?::|\bport )(\d{1,3}|10[01]\d|102[0-3])(?:[^.\d]|$)`)
 
 // systems are folders of an image that nothing is to be mounted over.
@@ -130,7 +130,7 @@ func (h *inquiry) mayThen(container, said string) answer.Fix {
 		return h.specFix(fmt.Sprintf("have it listen on a port above 1023 in place of %s, and set containerPort, probes and the Service's targetPort to that; or add capability NET_BIND_SERVICE, which helps a user other than root only if the program's file has it, too", m[1]))
 	}
 	if changesUser.MatchString(said) {
-		return h.specFix("take the user that it changes to out of its configuration or arguments, since it runs as another than root already (runAsUser); or have it begin as root (runAsUser: 0), which may change")
+		return h.specFix("remove the user switch from its configuration or arguments (it already runs as non-root), or start it as root (runAsUser: 0), which may switch users")
 	}
 	if add := h.addFixes(h.spec(container), said); add != nil && strings.Contains(said, "Operation not permitted") {
 		return add[0]
@@ -162,7 +162,7 @@ func (h *inquiry) mayOpen(container, file, at, said string) answer.Fix {
 		if fixes := h.fileFixes(spec, file, mount, volume, said); len(fixes) > 0 {
 			return fixes[0].As(answer.StepAllowUser, nil)
 		}
-		text = fmt.Sprintf("have the program write elsewhere than to volume %s (at %s), which nobody can write to: an emptyDir, for example", volume.Name, mount.MountPath)
+		text = fmt.Sprintf("have the program write to another volume, such as an emptyDir: volume %s (at %s) is read-only", volume.Name, mount.MountPath)
 	case volume != nil:
 		return h.giveVolume(spec, volume, " (mounted at "+mount.MountPath+")")
 	case !path.IsAbs(file):
@@ -170,11 +170,11 @@ func (h *inquiry) mayOpen(container, file, at, said string) answer.Fix {
 	case at == file && path.Dir(file) == "/" && !aFolder.MatchString(said):
 		text = fmt.Sprintf("mount an emptyDir at %s, or a claim if it has to outlive the pod: in / only root may make it", file)
 	case strings.HasPrefix(at, "/dev") || strings.HasPrefix(at, "/proc") || strings.HasPrefix(at, "/sys"):
-		text = fmt.Sprintf("%s is of the node: give it to container %s by the device plugin that has it, or by privileged: true, which gives it all of the node", file, container)
+		text = fmt.Sprintf("%s belongs to the node: give it to container %s with the device plugin that offers it, or with privileged: true, which gives access to the whole node", file, container)
 	case systems.MatchString(at):
-		text = fmt.Sprintf("let %s use %s, which is of the image and root's: have the program use a path in a volume in place of it, or use an image that is made for this user", user, file)
+		text = fmt.Sprintf("let %s use %s, which is part of the image and belongs to root: have the program use a path in a volume instead, or use an image that is made for this user", user, file)
 	default:
-		text = fmt.Sprintf("let %s write to %s, which is of the image: mount an emptyDir there (which hides what the image has in it), have the program write elsewhere, or use an image that is made for this user", user, at)
+		text = fmt.Sprintf("let %s write to %s, which is part of the image: mount an emptyDir there (which hides what the image has in it), have the program write elsewhere, or use an image that is made for this user", user, at)
 	}
 	return h.specFix(text).As(answer.StepAllowUser, nil)
 }
@@ -182,11 +182,11 @@ func (h *inquiry) mayOpen(container, file, at, said string) answer.Fix {
 // mayOpenHere is the same for a file that is named from a working directory that the spec does not tell.
 func (h *inquiry) mayOpenHere(spec *v1.Container, file string) answer.Fix {
 	own := h.filledBy(spec)
-	text := fmt.Sprintf("let %s use %s, which is relative to the directory that it works in: ", h.itsUser(spec.Name), file)
+	text := fmt.Sprintf("let %s use %s, which is relative to its working directory: ", h.itsUser(spec.Name), file)
 	if len(own) == 1 {
 		text += fmt.Sprintf("if that is in %s, give it %s; ", own[0], h.groupField(spec))
 	}
-	return h.specFix(text+"if it is of the image, set workingDir to a directory of a volume that it may write, such as an emptyDir, or have its configuration name a path there").As(answer.StepAllowUser, nil)
+	return h.specFix(text+"if it is part of the image, set workingDir to a directory of a volume that it may write, such as an emptyDir, or have its configuration name a path there").As(answer.StepAllowUser, nil)
 }
 
 // filledBy are the volumes of a container that containers fill, and where they are mounted.
@@ -245,7 +245,7 @@ func (h *inquiry) letWrite(container, said string) answer.Fix {
 	case file == "" || volume != nil || strings.HasPrefix(at, "/proc") || strings.HasPrefix(at, "/sys") || strings.HasPrefix(at, "/dev"):
 		return h.specFix("mount an emptyDir at the directory that it writes to (if that is / itself: have it write to /tmp, and mount one there)" + orNot)
 	case !path.IsAbs(file):
-		return h.specFix(fmt.Sprintf("mount an emptyDir at the directory that it works in, to which %s is relative; or have its configuration name a path in a volume%s", file, orNot))
+		return h.specFix(fmt.Sprintf("mount an emptyDir at its working directory, to which %s is relative; or have its configuration name a path in a volume%s", file, orNot))
 	case at == "/":
 		return h.specFix(fmt.Sprintf("have it write %s to /tmp in place of /, and mount an emptyDir there%s%s", path.Base(file), next, orNot))
 	case systems.MatchString(at):

@@ -55,7 +55,7 @@ func (h *inquiry) fitting(v *answer.Verdict) {
 	h.nameNode(v)
 }
 
-// specific leaves out a step for whatever was refused beside a change that is for what was.
+// specific drops the generic step about a refusal if another step changes what was refused.
 func specific(fixes []answer.Fix) []answer.Fix {
 	anything := func(f answer.Fix) bool { return f.ID == answer.StepAllowAny }
 	if !slices.ContainsFunc(fixes, func(f answer.Fix) bool { return !anything(f) && changes(f) }) {

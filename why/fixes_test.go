@@ -48,7 +48,7 @@ func TestFitting(t *testing.T) {
 		"an answer without a word": {
 			func(s *tale) { s.probe("app", 3, status(fact.Readiness, 500, "")) },
 			[]string{
-				"read the whole answer, which mostly says what fails: kubectl -n shop exec web-1 -c app -- sh -c 'curl -iksS -m 30 http://10.0.0.1:8080/ || wget -S -O- -T 30 http://10.0.0.1:8080/'",
+				"read the whole answer, which usually says what fails: kubectl -n shop exec web-1 -c app -- sh -c 'curl -iksS -m 30 http://10.0.0.1:8080/ || wget -S -O- -T 30 http://10.0.0.1:8080/'",
 				"if it names another program, or a proxy answers for it: see what else is unhealthy in the namespace, and mend that first; if nothing is, restart the pod: kubectl why -n shop --all",
 				"read its log: kubectl -n shop logs web-1 -c app --tail=20",
 			},

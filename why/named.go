@@ -140,7 +140,7 @@ func (h *inquiry) fileFixes(c *v1.Container, file string, mount v1.VolumeMount, 
 	case knowledge.Refused.In(said) && kind != "" && readable(volume):
 		return []answer.Fix{h.specFix(fmt.Sprintf("have it write elsewhere than to %s, which is of %s %s and which its user may only read (copy it into an emptyDir first); if it is to be run, volume %s needs a defaultMode for that (0555)", file, kind, name, volume.Name))}
 	case knowledge.Refused.In(said) && kind != "":
-		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s, which is of %s %s: give volume %s defaultMode: 0444, or 0440 and %s", file, kind, name, volume.Name, h.groupField(c))).As(answer.StepAllowUser, nil)}
+		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s, which comes from %s %s: give volume %s defaultMode: 0444, or 0440 and %s", file, kind, name, volume.Name, h.groupField(c))).As(answer.StepAllowUser, nil)}
 	case knowledge.Refused.In(said):
 		return []answer.Fix{h.giveVolume(c, volume, ", in which "+file+" is")}
 	case kind == "" && knowledge.NoFile.In(said) && (volume.EmptyDir != nil || volume.PersistentVolumeClaim != nil):
@@ -153,7 +153,7 @@ func (h *inquiry) fileFixes(c *v1.Container, file string, mount v1.VolumeMount, 
 		return []answer.Fix{kubectl.Inspect(fmt.Sprintf("see whether %s %s, mounted at %s, has %s", kind, name, mount.MountPath, key), h.kubectl("describe %s %s", strings.ToLower(kind), name))}
 	}
 	if mode := defaultMode(volume); mode&0o004 == 0 && knowledge.NotOpened.In(said) {
-		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; set 0444, or 0440 and %s", file, volume.Name, mode, h.groupField(c))).As(answer.StepAllowUser, nil)}
+		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so only root can read it, and many servers drop root before they read; set 0444, or 0440 and %s", file, volume.Name, mode, h.groupField(c))).As(answer.StepAllowUser, nil)}
 	}
 	return []answer.Fix{kubectl.Edit(fmt.Sprintf("if %s, which its words name, is wrong, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name, h.Object)}
 }

@@ -77,7 +77,7 @@ func (p *probing) openSteps() []answer.Fix {
 func (p *probing) moreTime(when string) answer.Fix {
 	text := fmt.Sprintf("%s: raise %s of container %s (now %d) above that time", when, p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()))
 	if limit := p.of.Resources.Limits.Cpu(); !limit.IsZero() {
-		text += fmt.Sprintf("; also its CPU limit (now %s), if `kubectl top pod` shows that it is used up", limit)
+		text += fmt.Sprintf("; also raise its CPU limit (now %s), if `kubectl top pod` shows that it is used up", limit)
 	}
 	return p.h.specFix(text)
 }
@@ -120,7 +120,7 @@ func (p *probing) ownLines() []string {
 
 // startFix gives a container more time to start.
 func (p *probing) startFix() answer.Fix {
-	when := "if its log breaks off within its start: "
+	when := "if its log breaks off during startup: "
 	if s := p.of.StartupProbe; s != nil {
 		return p.h.specFix(fmt.Sprintf("%sraise startupProbe.failureThreshold of container %s (now %d) to twice that", when, p.run.Container, s.FailureThreshold))
 	}
@@ -164,7 +164,7 @@ func (p *probing) openRefused() []answer.Fix {
 		elsewhere = fmt.Sprintf("if it listens on port %d alone: set %s to %d, or have it listen on port %d, too; if on 127.0.0.1 alone: have it listen on 0.0.0.0", port, field, port, p.port())
 	}
 	return append(steps, p.h.specFix(elsewhere),
-		editConfig(p.h, counsel{Step: knowledge.Step{Text: fmt.Sprintf("if on port %d of all addresses: look for a NetworkPolicy or a firewall in between; if on no port: correct what stops its start, by the last lines of its log", p.port())}, container: p.run.Container}))
+		editConfig(p.h, counsel{Step: knowledge.Step{Text: fmt.Sprintf("if on port %d of all addresses: look for a NetworkPolicy or a firewall in between; if on no port: correct what stops it from starting (see the last lines of its log)", p.port())}, container: p.run.Container}))
 }
 
 // request makes the probe's HTTP request from inside, and prints the answer also where that is an error.
@@ -195,7 +195,7 @@ func (p *probing) openSilent() []answer.Fix {
 	case ev.Handler == fact.GRPC:
 		return []answer.Fix{
 			p.sockets("see whether it listens", p.port()),
-			p.h.specFix(fmt.Sprintf("if port %d speaks HTTP and no gRPC, or gRPC with TLS: probe it by httpGet or tcpSocket", p.port())), late, p.askedFix("if it speaks gRPC"),
+			p.h.specFix(fmt.Sprintf("if port %d speaks HTTP and not gRPC, or gRPC with TLS: probe it by httpGet or tcpSocket", p.port())), late, p.askedFix("if it speaks gRPC"),
 		}
 	}
 	return p.h.probeFixes(p)
@@ -210,13 +210,13 @@ func (p *probing) openBroken() []answer.Fix {
 	return []answer.Fix{
 		look,
 		p.h.specFix(fmt.Sprintf("if that breaks off as well, and port %d is not meant for plain HTTP (TLS, HTTP/2, FastCGI, PROXY protocol): probe it by tcpSocket, or probe another port", p.port())),
-		editConfig(p.h, counsel{Step: knowledge.Step{Text: "if it is: its process fails at the request; correct what its log has of that moment"}, container: p.run.Container}),
+		editConfig(p.h, counsel{Step: knowledge.Step{Text: "if it is: its process fails at the request; correct what its log shows at that moment"}, container: p.run.Container}),
 	}
 }
 
-// openAnswered are the steps where an HTTP status says that it fails, and nobody knows whose status that is.
+// openAnswered returns the steps for a failing HTTP status whose origin is unknown.
 func (p *probing) openAnswered() []answer.Fix {
-	look, ok := p.request("read the whole answer, which mostly says what fails")
+	look, ok := p.request("read the whole answer, which usually says what fails")
 	if !ok {
 		return p.h.probeFixes(p)
 	}
@@ -234,11 +234,11 @@ func (p *probing) openAnswered() []answer.Fix {
 	case status >= 500:
 		return []answer.Fix{look, asked, itself, p.h.specFix(fmt.Sprintf("if the pod can do its work without that program: set %s to one that does not test it", path))}
 	case status == 404 || status == 405 || status == 410:
-		return []answer.Fix{look, p.h.specFix(fmt.Sprintf("if it answers well at another path (ask in the same way): set %s to that", path)), itself}
+		return []answer.Fix{look, p.h.specFix(fmt.Sprintf("if another path works (try it in the same way): set %s to that", path)), itself}
 	case said != "":
 		return []answer.Fix{look, itself, p.h.specFix(fmt.Sprintf("if it names the request (its path, its query or a header): correct %s", path))}
 	case status == 400 || status == 421:
-		return []answer.Fix{look, p.h.specFix(fmt.Sprintf("if it speaks of TLS or HTTPS: set %s: HTTPS; if of the host: send the name that it takes, as %s: [{name: Host, value: NAME}]", p.field("scheme"), p.field("httpHeaders"))), itself}
+		return []answer.Fix{look, p.h.specFix(fmt.Sprintf("if it mentions TLS or HTTPS: set %s: HTTPS; if it mentions the host: send the name that it accepts, as %s: [{name: Host, value: NAME}]", p.field("scheme"), p.field("httpHeaders"))), itself}
 	}
 	return []answer.Fix{look, itself, asked}
 }

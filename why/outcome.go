@@ -165,7 +165,7 @@ func (h *inquiry) configured(container, text string) answer.Fix {
 	return h.specFix(text)
 }
 
-// mostSources is how many ConfigMaps or Secrets a step edits: of more nobody knows which it is.
+// mostSources is how many ConfigMaps or Secrets a step edits: with more, the right one is a guess.
 const mostSources = 3
 
 // outcome makes a step for one verdict.

@@ -241,8 +241,8 @@ func probePath(p *probing) *finding {
 		return f
 	}
 	f.fixes = []answer.Fix{
-		p.h.specFix(fmt.Sprintf("set %s to a path that the application serves; if it serves none that tells its health: probe with tcpSocket on the same port", p.field("path"))),
-		p.h.inside("see which of the usual paths it serves: those that are printed", p.run.Container, shell.Linef("sh -c %s", fmt.Sprintf(usualPaths, p.baseOf(target)))),
+		p.h.specFix(fmt.Sprintf("set %s to a path that the application serves; if it has no health path: probe with tcpSocket on the same port", p.field("path"))),
+		p.h.inside("list which of the usual paths it serves", p.run.Container, shell.Linef("sh -c %s", fmt.Sprintf(usualPaths, p.baseOf(target)))),
 	}
 	return f
 }
@@ -365,7 +365,7 @@ func probeWrongProtocol(p *probing) *finding {
 	case p.failsTLS(), knowledge.NotTLS.In(ev.Error):
 		return nil
 	case p.mode == mismatch && wantsCertificate.MatchString(ev.Error):
-		f.text = fmt.Sprintf("Port %d of container %s demands a client certificate, and kubelet has none to present to %s: %s.", p.port(), p.run.Container, p.what(), prose.Brief(ev.Error, 100))
+		f.text = fmt.Sprintf("Port %d of container %s demands a client certificate, and kubelet has none to present for %s: %s.", p.port(), p.run.Container, p.what(), prose.Brief(ev.Error, 100))
 		f.fixes = []answer.Fix{
 			p.h.specFix(fmt.Sprintf("probe a port for health or metrics that speaks plain HTTP (etcd has one by --listen-metrics-urls=http://0.0.0.0:2381, with /health): set %s to it, and remove %s", p.field("port"), p.field("scheme"))),
 			p.h.specFix(fmt.Sprintf("or replace httpGet of %sProbe by tcpSocket on port %d, or by a command that presents the client's certificate (exec; etcd: etcdctl endpoint health with --cacert, --cert and --key)", kindWord(p.kind), p.port())),

@@ -165,7 +165,7 @@ func (e ending) notItsVolume() (said, less string) {
 		}
 		_, volume := e.h.volumeOf(e.run.Container, deniedAt(line))
 		if volume != nil && (volume.EmptyDir != nil || volume.PersistentVolumeClaim != nil || volume.HostPath != nil) {
-			return line, fmt.Sprintf("what it wants is in volume %s, and belongs to another user than its image has it run as", volume.Name)
+			return line, fmt.Sprintf("what it needs is in volume %s and belongs to a user other than the one that its image sets", volume.Name)
 		}
 	}
 	return "", ""

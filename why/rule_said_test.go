@@ -16,17 +16,17 @@ func TestMayThen(t *testing.T) {
 	user := int64(101)
 	for said, want := range map[string]string{
 		"[emerg] bind() to 0.0.0.0:80 failed (13: Permission denied)":                   "have it listen on a port above 1023 in place of 80",
-		`[emerg] mkdir() "/var/lib/nginx/body" failed (13: Permission denied)`:          "let user 101 write to /var/lib/nginx, which is of the image",
-		"error: cannot write in dir /data: Permission denied":                           "let user 101 write to /data, which is of the image",
+		`[emerg] mkdir() "/var/lib/nginx/body" failed (13: Permission denied)`:          "let user 101 write to /var/lib/nginx, which is part of the image",
+		"error: cannot write in dir /data: Permission denied":                           "let user 101 write to /data, which is part of the image",
 		"error: cannot write in dir /cache: Permission denied":                          "give user 101 volume cache (mounted at /cache): set fsGroup: 101 in the pod's securityContext",
-		"FATAL: could not open /etc/shadow: Permission denied":                          "let user 101 use /etc/shadow, which is of the image and root's",
-		"FATAL failed to assume identity of user 'postgres': Operation not permitted":   "take the user that it changes to out of its configuration",
+		"FATAL: could not open /etc/shadow: Permission denied":                          "let user 101 use /etc/shadow, which is part of the image and belongs to root",
+		"FATAL failed to assume identity of user 'postgres': Operation not permitted":   "remove the user switch from its configuration",
 		"FATAL: not permitted: Permission denied":                                       "find in its log or configuration which file or port was refused; for a file of volume cache (at /cache)",
 		"opening errorlog '/dev/stderr' failed: Permission denied":                      "start container app as the user that it changes to",
 		"opening errorlog '/dev/pts/0' failed: Permission denied":                       "set tty: true for container app",
 		"mkdir /nats-data: permission denied":                                           "mount an emptyDir at /nats-data",
-		"[Errno 13] Permission denied: 'schedule.db'":                                   "let user 101 use schedule.db, which is relative to the directory that it works in",
-		"/bin/start.sh: line 6: can't create /srv/conf/app.conf: Permission denied":     "let user 101 write to /srv/conf, which is of the image",
+		"[Errno 13] Permission denied: 'schedule.db'":                                   "let user 101 use schedule.db, which is relative to its working directory",
+		"/bin/start.sh: line 6: can't create /srv/conf/app.conf: Permission denied":     "let user 101 write to /srv/conf, which is part of the image",
 		`(13)Permission denied: AH00072: make_sock: could not bind to address [::]:443`: "have it listen on a port above 1023 in place of 443",
 	} {
 		pod := web(silentProbe, func(c *v1.Container) {

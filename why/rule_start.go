@@ -116,7 +116,7 @@ func (c notStarted) notRootFix() answer.Fix {
 	}
 	switch m := namedUser.FindStringSubmatch(c.message); {
 	case m != nil:
-		return c.h.specFix(fmt.Sprintf("set runAsUser of container %s to the number of user %s in its image (id -u %s): for %s a name is no proof", name, m[1], m[1], forbids))
+		return c.h.specFix(fmt.Sprintf("set runAsUser of container %s to the number of user %s in its image (id -u %s): %s needs a number, not a name", name, m[1], m[1], forbids))
 	case ofOwners.MatchString(strings.Join(slices.Concat(spec.Command, spec.Args), " ")):
 		return c.h.specFix(fmt.Sprintf("remove container %s and set fsGroup in the pod's securityContext, which gives volumes to that group; or, as only root changes owners, set runAsNonRoot: false and runAsUser: 0 for it alone (%s forbids root, and %s)", name, forbids, sets))
 	}

@@ -17,7 +17,7 @@ const (
 	StepEdit         StepID = "edit"                  // Target
 	StepAdvice       StepID = "follow-advice"         // advice
 	StepAllowUser    StepID = "allow-user"            // the configuration is right
-	StepAllowAny     StepID = "allow-any"             // nobody knows what was refused
+	StepAllowAny     StepID = "allow-any"             // what was refused is unknown
 	StepMountFiles   StepID = "mount-files"           // the configuration is right
 	StepNoLinks      StepID = "no-service-links"      // the configuration is right
 	StepCompare      StepID = "compare-configuration" // nobody knows which of it is wrong
@@ -29,7 +29,7 @@ const (
 	StepCreateObject StepID = "create-object"         // Target is the ConfigMap or Secret; then
 	StepAddKey       StepID = "add-key"               // Target is the ConfigMap or Secret; then
 	StepSeeObjects   StepID = "see-objects"           // Target is the ConfigMap or Secret that is missing, or lacks a key
-	StepCorrect      StepID = "correct"               // what a message names; nobody knows where that is
+	StepCorrect      StepID = "correct"               // what a message names, in an unknown place
 	StepSetVariables StepID = "set-variables"         // variables
 	StepGrowClaim    StepID = "grow-claim"            // Target is the claim; nobody knows whether its StorageClass allows it
 	StepMendAsked    StepID = "mend-asked"            // when; what the pod asks is not known

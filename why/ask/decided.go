@@ -31,7 +31,7 @@ func (q *question) decide(ctx context.Context, all []answer.Answer) {
 	}
 }
 
-// mostNamed is how many Services a step names that a pod may wait for: of more nobody knows which it is.
+// mostNamed is how many Services a step names that a pod may wait for: with more, the right one is a guess.
 const mostNamed = 3
 
 // nameAsked puts the Services that the configuration of a pod names into the steps about what the pod asks, and before those
@@ -54,7 +54,7 @@ func (q *question) nameAsked(ctx context.Context, all []answer.Answer) {
 				see.Text = v.Fixes[n].Slots[answer.SlotWhen] + ": " + see.Text + "; if all is well there, restart the pod"
 				v.Fixes[n] = see
 			default:
-				see.Text = "if these words are of another program: " + see.Text
+				see.Text = "if another program logged this: " + see.Text
 				v.Fixes = slices.Insert(slices.Clone(v.Fixes), said, see)
 			}
 		}

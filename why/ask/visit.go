@@ -155,7 +155,7 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 	return end(hop)
 }
 
-// toldOf is what the settings and the logs of pods tell into which nobody looked.
+// toldOf returns the settings and log lines of pods whose sockets were not inspected.
 func (n *visit) toldOf(ctx context.Context, pods []v1.Pod, answers []answer.Answer) map[types.UID][]cluster.Setting {
 	told := map[types.UID][]cluster.Setting{}
 	for i := range pods[:min(len(pods), mostPeers)] {

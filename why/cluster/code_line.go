@@ -61,7 +61,7 @@ func (o owner) readBy(at line) (steps []answer.Fix) {
 // correctVariable returns the step that corrects a variable of the container where its value is kept.
 func (o owner) correctVariable(name, why string) answer.Fix {
 	if o.lacks(name) {
-		return o.set(name+why+" and the pod gives nothing for, if its image does not either,", []string{name})
+		return o.set(name+why+" and the pod does not set (unless its image does),", []string{name})
 	}
 	wrong := func(has string) string {
 		return fmt.Sprintf("if the value of variable %s%s, is wrong: correct it%s", name, why, has)

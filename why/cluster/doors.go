@@ -33,10 +33,9 @@ type Behind struct {
 	Service   *v1.Service
 	Pods, All []v1.Pod
 	Answers   []answer.Answer
-	// Refused is set where a connection to the Service did not come about: then the specs of its Ready pods tell where they
-	// do not listen.
+	// Refused is set if a connection to the Service failed: then the specs of its Ready pods show where they do not listen.
 	Refused bool
-	// Told are the settings of pods into which nobody looked, and what their logs say.
+	// Told are the settings and log lines of pods whose sockets were not inspected.
 	Told map[types.UID][]Setting
 }
 
@@ -179,7 +178,7 @@ func (b Behind) otherProtocol(p v1.ServicePort) *answer.Hop {
 		return nil
 	}
 	return hopTo(b.Service, answer.ServicePortMismatch,
-		fmt.Sprintf("Service %s has port %d for %s alone, and pod %s %s %d for TCP: who asks it by TCP reaches nobody there.", Key(b.Service), p.Port, p.Protocol, l.pod.Name, l.declares(), l.target),
+		fmt.Sprintf("Service %s has port %d for %s alone, and pod %s %s %d for TCP: TCP clients cannot connect to that port.", Key(b.Service), p.Port, p.Protocol, l.pod.Name, l.declares(), l.target),
 		edit(b.Service, fmt.Sprintf("give port %d protocol TCP", p.Port)))
 }
 
@@ -190,7 +189,7 @@ func (b Behind) straightTo(p v1.ServicePort, l look) *answer.Hop {
 		return nil
 	}
 	hop := hopTo(b.Service, answer.ServicePortMismatch,
-		fmt.Sprintf("Service %s is headless (clusterIP: None): its name leads to its pods themselves, and nobody turns its port %d into their targetPort %d there. Pod %s %s %d, and not %d.",
+		fmt.Sprintf("Service %s is headless (clusterIP: None): its name resolves to the pods themselves, so its port %d is not translated to targetPort %d. Pod %s %s %d, and not %d.",
 			Key(b.Service), p.Port, l.target, l.pod.Name, l.declares(), l.target, p.Port),
 		answer.Fix{Text: fmt.Sprintf("ask it at port %d, or make the Service anew with a cluster IP, which turns %d into %d (clusterIP cannot be changed)", l.target, p.Port, l.target), Risk: answer.Restarts})
 	hop.Pod = Key(l.pod)
@@ -210,22 +209,22 @@ func (b Behind) strayed(p v1.ServicePort, l look) *answer.Hop {
 		return nil
 	}
 	return hopTo(b.Service, answer.SelectorMismatch,
-		fmt.Sprintf("Service %s selects %s, which is so of pod %s, too, that does not %s %d as pod %s does: the requests that go there are refused.",
+		fmt.Sprintf("Service %s selects %s, which also matches pod %s. That pod does not %s %d as pod %s does, so requests to it are refused.",
 			Key(b.Service), labels.Set(b.Service.Spec.Selector), l.pod.Name, prose.Whether(l.spec, "declare port", "listen on port"), l.target, serves.pod.Name),
-		edit(b.Service, fmt.Sprintf("have its selector fit only pods like %s: add a label that pods like %s do not have", serves.pod.Name, l.pod.Name)))
+		edit(b.Service, fmt.Sprintf("make its selector match only pods like %s: add a label that pods like %s do not have", serves.pod.Name, l.pod.Name)))
 }
 
-// Strangers is the hop to a Service that leads to a pod that is not well for those who ask it, and of another kind than one
-// behind it that is called like the Service; nil where none is.
+// Strangers returns the hop to a Service that selects, beside a pod of the Service's name, a pod of another kind that fails
+// its clients; nil if there is none.
 func (b Behind) Strangers(pod *v1.Pod) *answer.Hop {
 	meant := first(b.Pods, func(o v1.Pod) bool { return CalledLike(&o) == b.Service.Name && !sameKind(&o, pod) })
 	if meant == nil || CalledLike(pod) == b.Service.Name {
 		return nil
 	}
 	return hopTo(b.Service, answer.SelectorMismatch,
-		fmt.Sprintf("Service %s selects %s, which is so of pod %s, too, of another program than pod %s: a part of the requests goes there, and fails.",
+		fmt.Sprintf("Service %s selects %s, which also matches pod %s. That pod runs a different program from pod %s, so some requests go there and fail.",
 			Key(b.Service), labels.Set(b.Service.Spec.Selector), pod.Name, meant.Name),
-		edit(b.Service, fmt.Sprintf("have its selector fit only pods like %s: add a label that %s does not have (%s has %s)", meant.Name, pod.Name, meant.Name, labels.Set(meant.Labels))))
+		edit(b.Service, fmt.Sprintf("make its selector match only pods like %s: add a label that %s does not have (%s has %s)", meant.Name, pod.Name, meant.Name, labels.Set(meant.Labels))))
 }
 
 // misled is the hop to a Service that selects a pod which does not listen on its target port, while one that is
@@ -243,9 +242,9 @@ func (b Behind) misled(p v1.ServicePort, l look) *answer.Hop {
 		return nil
 	}
 	return hopTo(b.Service, answer.SelectorMismatch,
-		fmt.Sprintf("Service %s selects %s, which is pod %s: that does not %s %s, to which the Service leads (it %s %s). Pod %s, which is called like the Service and has that port, is not selected: its labels are %s.",
+		fmt.Sprintf("Service %s selects %s, which matches pod %s. That pod does not %s %s, where the Service leads (it %s %s). Pod %s has the Service's name and that port, but is not selected: its labels are %s.",
 			Key(b.Service), labels.Set(b.Service.Spec.Selector), l.pod.Name, prose.Whether(l.spec, "declare port", "listen on port"), targetWord(p), l.declares(), numbers(l.Listening.Ports), meant.Name, labels.Set(meant.Labels)),
-		edit(b.Service, fmt.Sprintf("correct its selector so that it fits pod %s, and not %s", meant.Name, l.pod.Name)))
+		edit(b.Service, fmt.Sprintf("correct its selector so that it matches pod %s, not %s", meant.Name, l.pod.Name)))
 }
 
 // targetPort is where a Service's port leads to.

@@ -13,7 +13,7 @@ import (
 // What the script of a failing probe reads and nothing gives it is named, and nothing else.
 func TestShowScript(t *testing.T) {
 	for of, c := range map[string]struct{ script, want string }{
-		"a variable that nothing gives": {"PORT=${PORT:-5432}\npsql -U $PG_USER --port=$PORT -c 'select 1'", "set PG_USER, which the probe reads (key ready.sh in ConfigMap conf) and the pod gives nothing for, if its image does not either, in the env of container api"},
+		"a variable that nothing gives": {"PORT=${PORT:-5432}\npsql -U $PG_USER --port=$PORT -c 'select 1'", "set PG_USER, which the probe reads (key ready.sh in ConfigMap conf) and the pod does not set (unless its image does), in the env of container api"},
 		"one that the spec gives":       {"psql -U $PGUSER", "look"},
 		"one with another value":        {"psql -U ${PG_USER:-postgres}", "look"},
 		"one that it sets":              {"PG_USER=x\npsql -U $PG_USER", "look"},

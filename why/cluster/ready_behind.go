@@ -48,7 +48,7 @@ func ReadyBehind(v *answer.Verdict, service *v1.Service, behind []v1.Pod, port i
 	}
 }
 
-// readyBehind is a Ready pod to which a Service leads, and the port of the Service that was asked; nil where nobody knows it.
+// readyBehind is a Ready pod to which a Service leads, and the port of the Service that was asked; nil if that is unknown.
 type readyBehind struct {
 	service *v1.Service
 	pod     *v1.Pod
@@ -124,7 +124,7 @@ func (b readyBehind) refusedSteps() []answer.Fix {
 		edit = fmt.Sprintf("if it listens on another port: set targetPort of port %d of Service %s (now %s) to that one%s", b.port.Port, b.service.Name, to.String(), prose.Whether(b.declares() != "", " (it declares "+b.declares()+")", ""))
 	}
 	if selector := b.service.Spec.Selector; len(selector) > 0 {
-		edit += fmt.Sprintf("; if %s is another program than the one that is meant: correct the selector (now %s)", b.pod.Name, labels.Set(selector))
+		edit += fmt.Sprintf("; if %s is not the intended program: correct the selector (now %s)", b.pod.Name, labels.Set(selector))
 	}
 	return []answer.Fix{
 		kubectl.Exec("see on which ports pod "+b.pod.Name+" listens", b.pod.Namespace, b.pod.Name, b.container().Name, kubectl.Sockets),

@@ -16,9 +16,8 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// bySpec is what the spec of a pod into which nobody looked tells of where it listens: on the ports of its readiness
-// probes, which pass, and, as far as it keeps its word, on those that it declares. It says nothing of a pod that became
-// Ready a moment ago.
+// bySpec returns where a pod listens by its spec, if its sockets were not inspected: on the ports of its readiness probes,
+// which pass, and presumably on those that it declares. It returns nil for a pod that became Ready a moment ago.
 func (b Behind) bySpec(pod *v1.Pod) *answer.Answer {
 	a := first(b.Answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID })
 	if a == nil || !Serves(pod) || youngest(pod, a.AsOf) < settles {

@@ -221,7 +221,7 @@ func (s shown) showScript() {
 		}) {
 			continue
 		}
-		s.v.AddFirst(o.set(fmt.Sprintf("%s, which the probe reads (%s) and the pod gives nothing for, if its image does not either,", strings.Join(lacks, " and "), where), lacks))
+		s.v.AddFirst(o.set(fmt.Sprintf("%s, which the probe reads (%s) and the pod does not set (unless its image does),", strings.Join(lacks, " and "), where), lacks))
 		return
 	}
 }

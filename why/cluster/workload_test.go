@@ -184,7 +184,7 @@ func TestServiceSomeListen(t *testing.T) {
 	}
 	a = ServiceAnswer(service, pods, nil, answers, dawn)
 	check(t, a)
-	if v := a.Verdicts[0]; v.Cause != answer.SelectorMismatch || !strings.Contains(v.Text, "which is so of pod web-1, too") {
+	if v := a.Verdicts[0]; v.Cause != answer.SelectorMismatch || !strings.Contains(v.Text, "which also matches pod web-1") {
 		t.Error(a.Text(answer.Style{}))
 	}
 }

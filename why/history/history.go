@@ -45,7 +45,7 @@ type History struct {
 	Unread []fact.ID
 	// Unwatched are the containers that take something from where a change would not have been seen.
 	Unwatched map[string]Sources
-	// Configs are the keys of the ConfigMaps that its containers read, where whoever asks read them.
+	// Configs are the keys of the ConfigMaps that its containers read, if the caller read them.
 	Configs []Config
 
 	replayed *replayed
