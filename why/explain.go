@@ -137,7 +137,7 @@ func (h *inquiry) gaps() []answer.Gap {
 
 // wellness is the trouble of a pod that has none.
 func (h *inquiry) wellness(container string) trouble {
-	t := trouble{Symptom: answer.Symptom{Kind: answer.Healthy, Container: container, Text: "it runs as it should"}}
+	t := trouble{Symptom: answer.Symptom{Kind: answer.Healthy, Container: container, Text: prose.Whether(h.FromAPI, "it runs and is Ready", "it runs as it should")}}
 	v, below := h.explainHealthy(container)
 	if t.BelowThreshold = below; below {
 		t.Text = "it is ready, but its probe failed lately"
@@ -196,8 +196,12 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 		return f.verdict(container, all), false
 	}
 	if ready, spell := h.ReadySince(); spell != nil {
-		f.text = fmt.Sprintf("Nothing is wrong: it has been ready since %s.", ready.Format(time.TimeOnly))
+		f.text = fmt.Sprintf("%s: it has been ready since %s.", prose.Whether(h.FromAPI, "Kubernetes reports no problem", "Nothing is wrong"), ready.Format(time.TimeOnly))
 		f.chain = links(spell)
+		if h.FromAPI {
+			logs := h.kubectl("logs %s --all-containers --tail=100", h.Pod.Name)
+			f.fixes = []answer.Fix{h.inspect("if requests to it fail all the same: read its log", logs).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs})}
+		}
 		if run, kind, row, most := h.failsLately(container); run != nil && row[len(row)-1].When().After(ready) {
 			p := newProbing(h, run, kind, nil)
 			v := p.explain()

@@ -342,6 +342,6 @@ func (c *tenancy) essence(pod string) string {
 	if err := json.Unmarshal(s.Answers, &list); err != nil {
 		c.t.Fatal(err)
 	}
-	plain := strings.NewReplacer(pod, "POD", "ledger.", "HOST.", "nobody.", "HOST.", "10.99.9.9", "IP", "10.99.9.8", "IP", "db.other", "SVC", "dc.other", "SVC", "svc/db", "SERVICE", "svc/dc", "SERVICE")
+	plain := strings.NewReplacer(pod, "POD", "ledger.", "HOST.", "nobody.", "HOST.", "10.99.9.9", "IP", "10.99.9.8", "IP", "db.other", "SVC", "dc.other", "SVC", "Service db ", "Service NAME ", "Service dc ", "Service NAME ", "svc/db", "SERVICE", "svc/dc", "SERVICE")
 	return plain.Replace(fmt.Sprintf("%+v", list.Items))
 }
