@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -84,6 +85,22 @@ func allow(t *testing.T, w *fronts.World, user, role, namespace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inForce(t, w, user, role, namespace)
+}
+
+// inForce waits until the API server's authorizer, which watches bindings, knows one for a ClusterRole.
+func inForce(t *testing.T, w *fronts.World, user, role, namespace string) {
+	t.Helper()
+	r, err := w.Kube.Client.RbacV1().ClusterRoles().Get(t.Context(), role, metav1.GetOptions{})
+	if err != nil || len(r.Rules) == 0 || len(r.Rules[0].Resources) == 0 {
+		return
+	}
+	may := &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: r.Rules[0].Verbs[0], Group: r.Rules[0].APIGroups[0], Resource: r.Rules[0].Resources[0]}
+	w.Until(user+" may do what "+role+" says", func() bool {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: may}}
+		got, err := w.Kube.Client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+		return err == nil && got.Status.Allowed
+	})
 }
 
 // user asks with nothing but their own rights.
