@@ -11,7 +11,6 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/knowledge"
-	"whylet.dev/whylet/shell"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -145,9 +144,7 @@ func (h *inquiry) configured(container, text string) answer.Fix {
 	case len(names) == 1 && len(where) == 1:
 		return kubectl.Edit(text+", in "+where[0], kind, h.Pod.Namespace, names[0], h.Object)
 	case len(names) > 0 && len(names) <= mostSources:
-		f := kubectl.Edit(text+", in "+strings.Join(where, " or "), kind, h.Pod.Namespace, names[0], h.Object)
-		f.Command = strings.Replace(f.Command, "edit "+strings.ToLower(kind)+" "+names[0], "edit "+strings.ToLower(kind)+" "+string(shell.Words(names...)), 1)
-		return f
+		return kubectl.EditEach(text+", in "+strings.Join(where, " or "), kind, h.Pod.Namespace, names, h.Object)
 	}
 	var fields []string
 	if len(c.Env) > 0 {

@@ -50,12 +50,17 @@ func Why(text, kind, namespace, name string) answer.Fix {
 // Edit changes an object that a pod reads when it starts, and restarts the pod, which may be nil. A running program
 // seldom reads its configuration again, and kubelet never renews variables and what is mounted by subPath.
 func Edit(text, kind, namespace, name string, pod *v1.Pod) answer.Fix {
+	return EditEach(text, kind, namespace, []string{name}, pod)
+}
+
+// EditEach is [Edit] for several objects of a kind, in one command; the first is the step's target.
+func EditEach(text, kind, namespace string, names []string, pod *v1.Pod) answer.Fix {
 	kind = strings.ToLower(kind)
-	command := Command(namespace, "edit %s %s", kind, name)
+	command := Command(namespace, "edit %s %s", kind, shell.Words(names...))
 	if restart := Restart(namespace, pod); restart != "" {
 		command += " && " + restart
 	}
-	return answer.Fix{Text: text, Command: command, Risk: answer.Restarts, ID: answer.StepEdit, Target: kind + "/" + namespace + "/" + name}
+	return answer.Fix{Text: text, Command: command, Risk: answer.Restarts, ID: answer.StepEdit, Target: kind + "/" + namespace + "/" + names[0]}
 }
 
 // GiveAddress words the step that gives a container the address of what it needs in place of one of its own pod: by the
