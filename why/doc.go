@@ -48,7 +48,8 @@
 //	finding.go   what a rule says, to which it yields, and how the judge chooses
 //	rules.go     the rules by name, and to which each yields
 //	order.go     whether an end was ordered, and who decided, as far as that is known
-//	from_api.go  what stands for sight of the node where only the API server was asked
+//	from_api.go  what stands for sight of the node where only the API server was asked; from_api_ports.go, where a
+//	             container listens
 //	exit.go      why a run ended; rule_exit.go, by itself, and what well-known last words stand
 //	             for, by [whylet.dev/whylet/knowledge], whose steps advice.go carries out; rule_killed.go,
 //	             by a signal to it or a child; rule_oom.go; rule_room.go, for want of room;

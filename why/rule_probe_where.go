@@ -118,17 +118,8 @@ func (p *probing) loggedElsewhere(port string) *finding {
 	if p.run.Started == nil {
 		return nil
 	}
-	own, line := 0, ""
-	for _, l := range p.ownLines() {
-		switch n, _ := words.ListensOn(l); {
-		case n == 0 || n == own:
-		case own != 0, strconv.Itoa(n) == port:
-			return nil
-		default:
-			own, line = n, l
-		}
-	}
-	if own == 0 {
+	own, line := words.OnlyPort(p.ownLines())
+	if own == 0 || strconv.Itoa(own) == port {
 		return nil
 	}
 	return p.finds(answer.AppListensElse, strong).

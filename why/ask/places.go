@@ -52,9 +52,9 @@ func (p place) mayBeDropped() bool {
 	return (p.How == answer.ReachSaid || p.How == "") && (p.late || p.timesOut || !p.names && p.dropped) && !p.own
 }
 
-// unmet reports whether an error says that no connection to the place came about, or one that names no place, if none
+// unreached reports whether an error says that no connection to the place came about, or one that names no place, if none
 // names this.
-func (p place) unmet() bool {
+func (p place) unreached() bool {
 	return unmet(p.Said) || slices.ContainsFunc(p.said, func(said string) bool {
 		_, where, _ := words.Unreached(said)
 		host, _ := split(where)

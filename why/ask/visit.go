@@ -131,9 +131,6 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 	for i := range selected {
 		w := n.at(ctx, p, service, &selected[i])
 		if w.cause != "" {
-			if hop := b.Strangers(&selected[i]); hop != nil && w.well {
-				return end(hop)
-			}
 			w.closed = p.closed
 			return w
 		}
@@ -142,7 +139,7 @@ func (n *visit) behind(ctx context.Context, p place, service *v1.Service) way {
 		}
 	}
 	b.Answers, _ = n.pods(ctx, selected)
-	if b.Refused = p.unmet(); b.Refused {
+	if b.Unreached = p.unreached(); b.Unreached {
 		b.Told = n.toldOf(ctx, selected, b.Answers)
 	}
 	hop := b.Deaf(p.port)

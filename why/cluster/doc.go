@@ -7,7 +7,7 @@
 //	              cannot reach
 //	workload.go   what stands for several pods, and whether it lacks some; controller.go, why it has too few
 //	service.go    why a Service has no endpoints; listening.go, whether its pods listen for it;
-//	              refused.go, where Ready pods that refuse connections listen by specs, settings and logs
+//	              unreached.go, where Ready pods that take no connections listen, by specs, settings and logs
 //	follow.go     what may be another pod's trouble; lead.go, what is told where it leads, and what to do there;
 //	              settings.go, what configures a pod
 //	policy.go     the NetworkPolicy that blocks a connection; policy_steps.go, how to admit it

@@ -33,8 +33,8 @@ type Behind struct {
 	Service   *v1.Service
 	Pods, All []v1.Pod
 	Answers   []answer.Answer
-	// Refused is set if a connection to the Service failed: then the specs of its Ready pods show where they do not listen.
-	Refused bool
+	// Unreached is set if a connection to the Service failed: then the specs of its Ready pods show where they do not listen.
+	Unreached bool
 	// Told are the settings and log lines of pods whose sockets were not inspected.
 	Told map[types.UID][]Setting
 }
@@ -56,7 +56,7 @@ func (b Behind) looked(pod *v1.Pod) *answer.Answer {
 func (b Behind) looks(p v1.ServicePort) (all []look) {
 	for i := range b.Pods {
 		a, spec := b.looked(&b.Pods[i]), false
-		if a == nil && b.Refused {
+		if a == nil && b.Unreached {
 			a, spec = b.bySpec(&b.Pods[i]), true
 		}
 		if target, ok := targetOf(p, &b.Pods[i]); ok && a != nil {
@@ -135,7 +135,7 @@ func (b Behind) deafAt(p v1.ServicePort) *answer.Hop {
 	}
 	for _, l := range b.looks(p) {
 		if l.spec {
-			if hop := b.refusedAt(p, l); hop != nil {
+			if hop := b.unreachedAt(p, l); hop != nil {
 				return hop
 			}
 			continue
@@ -212,19 +212,6 @@ func (b Behind) strayed(p v1.ServicePort, l look) *answer.Hop {
 		fmt.Sprintf("Service %s selects %s, which also matches pod %s. That pod does not %s %d as pod %s does, so requests to it are refused.",
 			Key(b.Service), labels.Set(b.Service.Spec.Selector), l.pod.Name, prose.Whether(l.spec, "declare port", "listen on port"), l.target, serves.pod.Name),
 		edit(b.Service, fmt.Sprintf("make its selector match only pods like %s: add a label that pods like %s do not have", serves.pod.Name, l.pod.Name)))
-}
-
-// Strangers returns the hop to a Service that selects, beside a pod of the Service's name, a pod of another kind that fails
-// its clients; nil if there is none.
-func (b Behind) Strangers(pod *v1.Pod) *answer.Hop {
-	meant := first(b.Pods, func(o v1.Pod) bool { return CalledLike(&o) == b.Service.Name && !sameKind(&o, pod) })
-	if meant == nil || CalledLike(pod) == b.Service.Name {
-		return nil
-	}
-	return hopTo(b.Service, answer.SelectorMismatch,
-		fmt.Sprintf("Service %s selects %s, which also matches pod %s. That pod runs a different program from pod %s, so some requests go there and fail.",
-			Key(b.Service), labels.Set(b.Service.Spec.Selector), pod.Name, meant.Name),
-		edit(b.Service, fmt.Sprintf("make its selector match only pods like %s: add a label that %s does not have (%s has %s)", meant.Name, pod.Name, meant.Name, labels.Set(meant.Labels))))
 }
 
 // misled is the hop to a Service that selects a pod which does not listen on its target port, while one that is

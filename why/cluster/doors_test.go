@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/why/answer"
@@ -104,5 +105,53 @@ func TestStraightTo(t *testing.T) {
 		if hop != nil != (test.hops > 0) || hop != nil && (hop.Cause != answer.ServicePortMismatch || !strings.Contains(hop.Text, "is headless")) {
 			t.Errorf("%s: %+v", name, hop)
 		}
+	}
+}
+
+// Where no look at the sockets exists, the spec, the settings and the log of a Ready pod tell where it does not listen.
+func TestUnreached(t *testing.T) {
+	said := func(lines ...string) []Setting { return Logged(lines) }
+	for name, test := range map[string]struct {
+		age      time.Duration
+		declared int32
+		probed   int32
+		told     []Setting
+		cause    answer.Cause
+	}{
+		"it declares another port":              {time.Minute, 5433, 0, nil, answer.ServicePortMismatch},
+		"it has just become Ready":              {5 * time.Second, 5433, 0, nil, ""},
+		"it declares that port, and no more":    {time.Minute, 5432, 0, nil, ""},
+		"its probe passes there":                {time.Minute, 5433, 5432, said("listening on 127.0.0.1:5432"), ""},
+		"its log has loopback":                  {time.Minute, 5432, 0, said("listening on 127.0.0.1:5432"), answer.AppListensElse},
+		"its log has loopback of another port":  {time.Minute, 5432, 0, said("listening on 127.0.0.1:9000"), ""},
+		"its ConfigMap has loopback":            {time.Minute, 5432, 0, []Setting{{Where: "ConfigMap db, key db.conf", Text: "listen_addresses = 'localhost'\n"}}, answer.AppListensElse},
+		"its variable has loopback":             {time.Minute, 5432, 0, []Setting{{Where: "variable HOST", Text: "127.0.0.1"}}, answer.AppListensElse},
+		"its variable is of a client":           {time.Minute, 5432, 0, []Setting{{Where: "variable REDIS_HOST", Text: "127.0.0.1"}}, ""},
+		"it declares nothing, its log has more": {time.Minute, 0, 0, said("listening on :9000"), answer.ServicePortMismatch},
+		"it declares nothing, its log has two":  {time.Minute, 0, 0, said("listening on :9000", "listening on :9001"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := podWith("db", "", "", 0)
+			pod.CreationTimestamp = metav1.NewTime(dawn.Add(-test.age))
+			pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+			c := v1.Container{Name: "db"}
+			if test.declared != 0 {
+				c.Ports = []v1.ContainerPort{{ContainerPort: test.declared}}
+			}
+			if test.probed != 0 {
+				c.ReadinessProbe = &v1.Probe{ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(test.probed)}}}
+			}
+			pod.Spec.Containers = []v1.Container{c}
+			s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: v1.ServiceSpec{Ports: []v1.ServicePort{{Port: 5432}}}}
+			b := Behind{Service: s, Pods: []v1.Pod{pod}, Answers: []answer.Answer{answer.New(answer.Subject{UID: pod.UID}, dawn, answer.Coverage{})}, Unreached: true}
+			b.Told = map[types.UID][]Setting{pod.UID: test.told}
+			got := answer.Cause("")
+			if hop := b.Deaf(5432); hop != nil {
+				got = hop.Cause
+			}
+			if got != test.cause {
+				t.Errorf("%q, not %q", got, test.cause)
+			}
+		})
 	}
 }

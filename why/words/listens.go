@@ -35,6 +35,21 @@ func ListensOn(line string) (port int, beside bool) {
 	return port, port != 0 && besideThat.MatchString(line)
 }
 
+// OnlyPort returns the only port on which a log says that its server listens, and the line that does; 0 for none, for several
+// and for one that servers have beside that of their work.
+func OnlyPort(lines []string) (port int, line string) {
+	for _, l := range lines {
+		switch n, beside := ListensOn(l); {
+		case n == 0 || n == port:
+		case beside || port != 0:
+			return 0, ""
+		default:
+			port, line = n, l
+		}
+	}
+	return port, line
+}
+
 // Announces reports whether a line of a log says of a server that it serves a port in this way.
 func Announces(how *knowledge.Known, line string, port int) bool {
 	for sentence := range strings.SplitSeq(line, ". ") {

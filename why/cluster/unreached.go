@@ -58,9 +58,9 @@ func probedPorts(pod *v1.Pod) (ports []int32) {
 	return ports
 }
 
-// refusedAt is the hop to a port of the Service that refuses connections, although a pod behind it is Ready, by what that
+// unreachedAt is the hop to a port of the Service that takes no connections, although a pod behind it is Ready, by what that
 // pod's spec, settings and log tell.
-func (b Behind) refusedAt(p v1.ServicePort, l look) *answer.Hop {
+func (b Behind) unreachedAt(p v1.ServicePort, l look) *answer.Hop {
 	if hop := b.straightTo(p, l); hop != nil {
 		return hop
 	}
@@ -70,12 +70,12 @@ func (b Behind) refusedAt(p v1.ServicePort, l look) *answer.Hop {
 	if hop := l.onLoopback(b.Told[l.pod.UID]); hop != nil {
 		return hop
 	}
-	if l.listens() { // it declares several ports, maybe, and its log tells of another
+	if l.listens() { // it may listen on several ports, and log only another
 		return nil
 	}
 	where := "declares"
-	if port := loggedPort(b.Told[l.pod.UID]); port != 0 && port != l.target {
-		where, l.Listening.Ports = "says in its log that it listens on", []int32{port}
+	if port, _ := words.OnlyPort(logOf(b.Told[l.pod.UID])); port != 0 && int32(port) != l.target {
+		where, l.Listening.Ports = "says in its log that it listens on", []int32{int32(port)}
 	}
 	if hop := b.astray(p, l); hop != nil || len(l.Listening.Ports) == 0 {
 		return hop
@@ -109,8 +109,8 @@ func (l look) onLoopback(told []Setting) *answer.Hop {
 	return nil
 }
 
-// loopback is what of a setting, or of a line of a log, has a server listen on a port on loopback alone; empty where
-// nothing does.
+// loopback returns the part of a setting, or of a line of a log, by which a server listens on a port on loopback alone; empty
+// for none.
 func (s Setting) loopback(port int32) string {
 	name, variable := strings.CutPrefix(s.Where, "variable ")
 	switch {
@@ -124,7 +124,7 @@ func (s Setting) loopback(port int32) string {
 	return words.BindsToLoopback(s.Text, int(port))
 }
 
-// ofLog is where the settings stand that are lines of a log.
+// ofLog is the place of a line of a log.
 const ofLog = "log"
 
 // Logged are the lines of a log among what is told of a pod.
@@ -135,19 +135,14 @@ func Logged(lines []string) (told []Setting) {
 	return told
 }
 
-// loggedPort is the only port on which a pod's log says that it listens; 0 where it says none or several.
-func loggedPort(told []Setting) (port int32) {
+// logOf returns the lines of a log among what is told of a pod.
+func logOf(told []Setting) (lines []string) {
 	for _, s := range told {
-		n, beside := words.ListensOn(s.Text)
-		if s.Where != ofLog || n == 0 || int32(n) == port {
-			continue
+		if s.Where == ofLog {
+			lines = append(lines, s.Text)
 		}
-		if beside || port != 0 {
-			return 0
-		}
-		port = int32(n)
 	}
-	return port
+	return lines
 }
 
 // declares is the verb for how it is known where a pod listens.
