@@ -200,7 +200,7 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 		f.chain = links(spell)
 		if h.FromAPI {
 			logs := h.kubectl("logs %s --all-containers --tail=100", h.Pod.Name)
-			f.fixes = []answer.Fix{h.inspect("if requests to it fail all the same: read its log", logs).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs})}
+			f.fixes = []answer.Fix{h.inspect("if requests to it still fail: read its log", logs).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs})}
 		}
 		if run, kind, row, most := h.failsLately(container); run != nil && row[len(row)-1].When().After(ready) {
 			p := newProbing(h, run, kind, nil)

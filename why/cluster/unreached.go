@@ -75,14 +75,14 @@ func (b Behind) unreachedAt(p v1.ServicePort, l look) *answer.Hop {
 	}
 	where := "declares"
 	if port, _ := words.OnlyPort(logOf(b.Told[l.pod.UID])); port != 0 && int32(port) != l.target {
-		where, l.Listening.Ports = "says in its log that it listens on", []int32{int32(port)}
+		where, l.Listening.Ports = "logs that it listens on", []int32{int32(port)}
 	}
 	if hop := b.astray(p, l); hop != nil || len(l.Listening.Ports) == 0 {
 		return hop
 	}
 	ports := numbers(l.Listening.Ports)
 	hop := hopTo(b.Service, answer.ServicePortMismatch,
-		fmt.Sprintf("Port %d of Service %s leads to port %d of pod %s, which is Ready and takes no connections there; it %s %s.", p.Port, Key(b.Service), l.target, Key(l.pod), where, ports),
+		fmt.Sprintf("Port %d of Service %s leads to port %d of pod %s, which is Ready but accepts no connections there; it %s %s.", p.Port, Key(b.Service), l.target, Key(l.pod), where, ports),
 		edit(b.Service, fmt.Sprintf("give port %d of Service %s targetPort %s, or have the pod listen on %d", p.Port, b.Service.Name, ports, l.target)))
 	hop.Pod = Key(l.pod)
 	return hop
@@ -95,7 +95,7 @@ func (l look) onLoopback(told []Setting) *answer.Hop {
 		if line == "" {
 			continue
 		}
-		step := fmt.Sprintf("have it listen on all addresses (0.0.0.0 or ::) on port %d, and not on loopback alone", l.target)
+		step := fmt.Sprintf("have it listen on all addresses (0.0.0.0 or ::) on port %d, not only on loopback", l.target)
 		fix := kubectl.EditTemplate(l.pod.Namespace, l.pod, step)
 		if name, ok := strings.CutPrefix(s.Where, "ConfigMap "); ok {
 			name, _, _ = strings.Cut(name, ",")
@@ -103,7 +103,7 @@ func (l look) onLoopback(told []Setting) *answer.Hop {
 		}
 		return &answer.Hop{
 			Pod: Key(l.pod), Cause: answer.AppListensElse, Fixes: []answer.Fix{fix},
-			Text: fmt.Sprintf("Pod %s is Ready, and takes no connections at port %d: it listens on loopback alone (127.0.0.1), as its %s says: %s.", Key(l.pod), l.target, s.Where, prose.Brief(line, 160)),
+			Text: fmt.Sprintf("Pod %s is Ready but accepts no connections on port %d: it listens only on loopback (127.0.0.1). Its %s says: %s.", Key(l.pod), l.target, s.Where, prose.Brief(line, 160)),
 		}
 	}
 	return nil
