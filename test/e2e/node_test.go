@@ -183,10 +183,13 @@ func startNode(t *testing.T, flags ...string) *node {
 
 func (n *node) data() string { return filepath.Join(n.dir, "data") }
 
-// up starts the node and waits until it is Ready. It evicts for no lack of disk, unless
-// flags say so: how full the disk of the machine is, is not the test's subject.
+// evictForMemory keeps a node from evicting pods for lack of disk: how full the disk of the
+// machine is, is not a test's subject.
+const evictForMemory = "--eviction-hard=memory.available<100Mi"
+
+// up starts the node and waits until it is Ready. Flags win over evictForMemory.
 func (n *node) up(ctx context.Context, flags ...string) error {
-	args := append([]string{"up", "--detach", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig, "--eviction-hard", "memory.available<100Mi"}, flags...)
+	args := append([]string{"up", "--detach", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig, evictForMemory}, flags...)
 	if out, err := n.command(ctx, bin("whylet"), args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("whylet up: %w\n%s\n%s", err, out, n.logTail())
 	}

@@ -124,7 +124,7 @@ func TestForeground(t *testing.T) {
 		}
 		return string(raw)
 	}
-	cmd := n.command(ctx, bin("whylet"), "up", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig)
+	cmd := n.command(ctx, bin("whylet"), "up", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig, evictForMemory)
 	cmd.Stdout, cmd.Stderr = file, file
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -168,7 +168,7 @@ func TestForegroundOnTerminal(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	terminal := pty.Open(t, 100)
-	cmd := n.command(ctx, bin("whylet"), "up", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig)
+	cmd := n.command(ctx, bin("whylet"), "up", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig, evictForMemory)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal.Program, terminal.Program, terminal.Program
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {

@@ -331,7 +331,7 @@ func joined(t *testing.T, flags ...string) (first, second *node) {
 	}
 	out, code := second.whylet(t, append([]string{
 		"node", "--detach", "--kubeconfig", filepath.Join(join, "node.conf"),
-		"--node-name", "second", "--pod-cidr", "10.44.0.0/16", "--data-dir", second.data(),
+		"--node-name", "second", "--pod-cidr", "10.44.0.0/16", "--data-dir", second.data(), evictForMemory,
 	}, flags...)...)
 	if code != 0 {
 		t.Fatalf("whylet node: exit code %d: %s\n%s", code, out, second.logTail())

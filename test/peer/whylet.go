@@ -30,11 +30,10 @@ func (s *Stack) whylet(ctx context.Context, bin Binaries, command string, flags 
 		return s.run(ctx, "down", "--purge")
 	})
 	began := time.Now()
-	s.flags = []string{command, "--detach", "--kubeconfig", s.Kubeconfig}
-	if command == "up" {
-		s.flags = append(s.flags, "--eviction-hard", "memory.available<100Mi") // as kubeletConfig has it
-	}
-	s.flags = append(s.flags, flags...)
+	s.flags = append([]string{
+		command, "--detach", "--kubeconfig", s.Kubeconfig,
+		"--eviction-hard", "memory.available<100Mi", // as kubeletConfig has it
+	}, flags...)
 	if err := s.run(ctx, s.flags...); err != nil {
 		return err
 	}
