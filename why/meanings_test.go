@@ -74,7 +74,7 @@ func TestFirstSteps(t *testing.T) {
 		{"java.lang.RuntimeException: No readable meta.properties files found.", "kafka-storage.sh format"},
 		{"FATAL:  data directory \"/var/lib/postgresql/data\" has wrong ownership", "fsGroup"},
 		{"java.lang.RuntimeException: can not run elasticsearch as root", "runAsUser"},
-		{"You are connecting to Redis 5.0.7, Sidekiq requires Redis 6.2.0 or greater", "upgrade what is named"},
+		{"You are connecting to Redis 5.0.7, Sidekiq requires Redis 6.2.0 or greater", "image of 6.2.0 or later"},
 		{"RequestTimeTooSkewed: The difference between the request time and the current time is too large.", "timedatectl"},
 		{"ERROR: no valid license found", "licence that is valid"},
 		{"Error: Mismatching encryption keys.", "the key again"},
