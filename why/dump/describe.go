@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
@@ -44,8 +45,12 @@ func (r *reader) descriptions(name, text string) (known bool) {
 			continue
 		}
 		p := describedPod(top)
-		r.described = append(r.described, p)
-		r.events = append(r.events, describedEvents(top, &p)...)
+		events := describedEvents(top, &p)
+		for i := range events {
+			events[i].InvolvedObject.FieldPath = cmp.Or(events[i].InvolvedObject.FieldPath, containerOf(&p, events[i]))
+		}
+		tellWaiting(&p, events)
+		r.described, r.events = append(r.described, p), append(r.events, events...)
 		known = true
 	}
 	return known
