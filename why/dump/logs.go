@@ -189,8 +189,11 @@ func containerIn(parts, containers []string) (string, bool) {
 	return "", false
 }
 
-// plain writes lines of a log as kubectl logs --timestamps does, whatever form they are in. Lines
-// without a time stay without.
+// ownTime is the time that a line of JSON has of its program's logger.
+var ownTime = regexp.MustCompile(`^\{.*"(?:@?timestamp|time|ts)":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:\d\d))"`)
+
+// plain writes lines of a log as kubectl logs --timestamps does, whatever form they are in. A line without a time gets
+// its own, if its program writes one.
 func plain(text []byte) []byte {
 	text = bytes.TrimRight(text, "\n")
 	if len(text) == 0 {
@@ -203,6 +206,9 @@ func plain(text []byte) []byte {
 			b.WriteString(stamp)
 			b.WriteByte(' ')
 			line = said
+		} else if own := ownTime.FindSubmatch(line); own != nil {
+			b.Write(own[1])
+			b.WriteByte(' ')
 		}
 		b.Write(line)
 		b.WriteByte('\n')
