@@ -251,7 +251,7 @@ func (t *teller) silent(container string, r run) bool {
 	if t.Pod.DeletionTimestamp != nil || t.sandboxAnew(r) || t.killed(container, func(e reported.Event, at time.Time) bool { return t.attempt(e, at) == r.attempt }) > 0 {
 		return false
 	}
-	if !t.mayBeEnded(container) || t.heardAll(container) {
+	if !t.mayBeEnded(container, r) || t.heardAll(container) {
 		return true
 	}
 	// It has ordered several ends of this container: of this one its word may have been lost,
@@ -304,9 +304,18 @@ func (t *teller) heardAll(container string) bool {
 	return oldest && count <= atOnce
 }
 
-// mayBeEnded says whether something in the pod's spec makes kubelet end a container: a
-// probe, a hook, or that the spec was changed.
-func (t *teller) mayBeEnded(container string) bool {
+// mayBeEnded says whether something in the pod's spec makes kubelet end a run of a container: a hook, that the spec was
+// changed, or a probe that had the time to fail often enough.
+func (t *teller) mayBeEnded(container string, r run) bool {
 	k := t.spec(container)
-	return k == nil || k.LivenessProbe != nil || k.StartupProbe != nil || k.Lifecycle != nil && k.Lifecycle.PostStart != nil || t.Pod.Generation > 1
+	return k == nil || k.Lifecycle != nil && k.Lifecycle.PostStart != nil || t.Pod.Generation > 1 || fails(k.LivenessProbe, r) || fails(k.StartupProbe, r)
+}
+
+// fails says whether a probe may have failed as often in a run as it takes to end it.
+func fails(p *v1.Probe, r run) bool {
+	if p == nil || r.from.IsZero() || r.until.IsZero() {
+		return p != nil
+	}
+	seconds := p.InitialDelaySeconds + (max(p.FailureThreshold, 1)-1)*max(p.PeriodSeconds, 1)
+	return r.until.Sub(r.from)+slack >= time.Duration(seconds)*time.Second
 }
