@@ -25,10 +25,16 @@ import (
 // listensNever are programs that only wait.
 var listensNever = []string{"sleep", "tail", "cat", "pause"}
 
-// unlooked reports whether the port refuses connections and no look at the sockets exists, by the API alone.
+// unlooked reports whether the port refuses connections and no look at the sockets exists, by the API alone. Kubelet's
+// gRPC client tries again until the timeout where it is refused (pkg/probe/grpc/grpc.go, WithBlock).
 func (p *probing) unlooked() bool {
 	_, _, looked := p.look()
-	return !looked && p.mode == refused && !p.worked() && p.of.Name != "" && p.h.FromAPI
+	return !looked && (p.mode == refused || p.neverConnected()) && !p.worked() && p.of.Name != "" && p.h.FromAPI
+}
+
+// neverConnected reports whether a gRPC probe came to no connection within its timeout.
+func (p *probing) neverConnected() bool {
+	return p.mode == silent && p.last.Evidence.Handler == fact.GRPC && strings.HasPrefix(p.last.Evidence.Error, "timeout: failed to connect service")
 }
 
 // probeSaysLoopback: the log or the spec says that the container listens on loopback only.
@@ -79,7 +85,7 @@ func (p *probing) program() string {
 // probeServerFailed: the log ends with a failure, but the main process ran on, so the process that serves the port has ended.
 func probeServerFailed(p *probing) *finding {
 	at, lines := p.run.Said(time.Time{})
-	if !p.unlooked() || p.run.Started == nil || !p.isAlone() {
+	if !p.unlooked() || p.mode != refused || p.run.Started == nil || !p.isAlone() {
 		return nil
 	}
 	switch ended := p.run.Exit; {
@@ -161,7 +167,7 @@ func probeSaysWhere(p *probing) *finding {
 // passesElsewhere returns the port of another probe of the container that passes: the container was Ready in some run, or
 // has started.
 func (p *probing) passesElsewhere() (port int, kind fact.ProbeKind) {
-	for _, kind := range []fact.ProbeKind{fact.Readiness, fact.Startup} {
+	for _, kind := range []fact.ProbeKind{fact.Readiness, fact.Startup, fact.Liveness} {
 		other := fact.ProbeOf(p.of, kind)
 		if kind == p.kind || other == nil || other.Exec != nil {
 			continue
@@ -176,11 +182,22 @@ func (p *probing) passesElsewhere() (port int, kind fact.ProbeKind) {
 				port = int(c.ContainerPort)
 			}
 		}
-		if port != 0 && port != p.port() && (kind == fact.Startup || slices.ContainsFunc(p.h.Runs(p.run.Container), passes)) { // others are made once the startup probe has passed
+		if port != 0 && port != p.port() && (kind == fact.Startup || kind == fact.Liveness && p.outlives(other) || kind == fact.Readiness && slices.ContainsFunc(p.h.Runs(p.run.Container), passes)) { // others are made once the startup probe has passed
 			return port, kind
 		}
 	}
 	return 0, ""
+}
+
+// outlives reports whether the container still runs though its liveness probe, of which no failure is known, had the time
+// to end it.
+func (p *probing) outlives(liveness *v1.Probe) bool {
+	fails := func(f *fact.Fact) bool { b := fact.Of[fact.Probed](f); return b.Probe == fact.Liveness && bad(b) }
+	if p.run.Exit != nil || p.run.Started == nil || slices.ContainsFunc(p.run.Probes, fails) {
+		return false
+	}
+	seconds := liveness.InitialDelaySeconds + max(liveness.FailureThreshold, 1)*max(liveness.PeriodSeconds, 1) + liveness.TimeoutSeconds
+	return p.h.Now.Sub(p.run.Started.When()) > time.Duration(seconds)*time.Second
 }
 
 // saidElsewhere completes a finding about a container that listens on another port than the probe asks, as something says.

@@ -11,7 +11,7 @@ import (
 
 var (
 	// listensAt matches the log line of a server that listens on a port of all addresses, or of its own.
-	listensAt = regexp.MustCompile(`(?i)\blistens(?: on)? (?:port )?(\d{2,5})$|\b(?:listen(?:ing|s|er)?|serving|bound|binding|server started|started on)\b[^\d]{0,60}?(?:0\.0\.0\.0(?:/|,? ))?(?:(?:[\s"'=*\]]|0\.0\.0\.0|\blocalhost):|\bport(?:\(s\))?[ =:]{0,2})(\d{2,5})\b(?:[^:.\d]|$)|` +
+	listensAt = regexp.MustCompile(`(?i)\b(?:listens(?: on)?|(?:listening|serving) (?:on|at)) (?:port )?(\d{2,5})(?:["',;!})]|\.?$)|\b(?:listen(?:ing|s|er)?|serving|bound|binding|server started|started on)\b[^\d]{0,60}?(?:0\.0\.0\.0(?:/|,? ))?(?:(?:[\s"'=*\]]|0\.0\.0\.0|\blocalhost):|\bport(?:\(s\))?[ =:]{0,2})(\d{2,5})\b(?:[^:.\d]|$)|` +
 		`\b(?:running|listening|serving|started)(?: on| at)?:? https?://[^\s/:]+:(\d{2,5})\b|` + // Uvicorn, Micronaut, Node
 		`\blistening on IPv[46] address "[^"]+", port (\d{2,5})\b|` + // PostgreSQL
 		`\bserver socket created on IP: '[^']*', port: '(\d{2,5})'|` + // MariaDB

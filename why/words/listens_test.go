@@ -10,6 +10,7 @@ func TestListensAt(t *testing.T) {
 	for line, port := range map[string]string{
 		`{"level":"INFO","msg":"http server listening","addr":"[::]:9090"}`:             "9090",
 		"INFO:     Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)":       "8000",
+		`{"level":"INFO","message":"Ad Service started, listening on 9555"}`:            "9555",
 		"Startup completed in 30ms. Server Running: http://subject:8080":                "8080",
 		`LOG:  listening on IPv4 address "0.0.0.0", port 5432`:                          "5432",
 		"[Note] Server socket created on IP: '0.0.0.0', port: '3306'.":                  "3306",
