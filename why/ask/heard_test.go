@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -102,6 +103,22 @@ func TestReadyIsNotWell(t *testing.T) {
 				v.pod("backend", true, "", func(p *v1.Pod) { p.Labels["version"] = "v1" })
 				v.service("backend-service", 80, map[string]string{"app": "backend", "version": "v2"})
 			}, answer.Degraded, answer.SelectorMismatch, "", "", "version",
+		},
+		"a name of no Service, where the client does not say why": {
+			func(v village) {
+				v.pod("client", true, "StackExchange.Redis.RedisConnectionException: UnableToConnect on redis-invalid:6379/Interactive, Initializing/NotStarted", func(p *v1.Pod) {
+					p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "REDIS_ADDR", Value: "redis-invalid:6379"}}
+				})
+				v.pod("redis", true, "", nil)
+				v.service("redis", 6379, map[string]string{"app": "redis"})
+			}, answer.Degraded, answer.DependencyDown, "", "", "correct the name redis-invalid in variable REDIS_ADDR to redis",
+		},
+		"a name of no Service, of which a quota admits no more": {
+			func(v village) {
+				v.pod("client", true, "dial tcp: lookup ads on 10.43.0.10:53: no such host", nil)
+				one := v1.ResourceList{v1.ResourceServices: resource.MustParse("1")}
+				v.add(v1.ResourceQuota{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ResourceQuota"}, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "few"}, Status: v1.ResourceQuotaStatus{Hard: one, Used: one}})
+			}, answer.Degraded, answer.DependencyDown, "", "", "ResourceQuota few has services: 1",
 		},
 		"a service account without the right": {
 			func(v village) {

@@ -13,10 +13,14 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // NoSuchHost says whether words are that DNS has no such name, or did not answer about it.
 func NoSuchHost(said string) bool { return knowledge.NoName.In(said) || knowledge.NoDNS.In(said) }
+
+// MayLackName reports whether words are of NoSuchHost, or of a client that does not say why it reaches nobody.
+func MayLackName(said string) bool { return NoSuchHost(said) || words.NotReached(said) }
 
 var serviceName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.svc(\.cluster\.local)?)?)?$`)
 
@@ -54,6 +58,22 @@ func NoService(v *answer.Verdict, pod *v1.Pod, missing *v1.Service, port int32, 
 	}
 }
 
+// FullOfServices adds to such a verdict that a quota of the namespace admits no further Service.
+func FullOfServices(v *answer.Verdict, namespace string, quotas []v1.ResourceQuota) {
+	for _, q := range quotas {
+		for _, resource := range []v1.ResourceName{v1.ResourceServices, "count/services"} {
+			hard, bounded := q.Status.Hard[resource]
+			used := q.Status.Used[resource]
+			if !bounded || used.Cmp(hard) < 0 {
+				continue
+			}
+			v.SayBecause(fmt.Sprintf("ResourceQuota %s has %s: %s in namespace %s, and %s exist, so no other Service can be created.", q.Name, resource, hard.String(), namespace, used.String()))
+			v.AddFirst(answer.Fix{Text: fmt.Sprintf("raise %s of ResourceQuota %s, or delete a Service that is not needed; then create the missing one", resource, q.Name), Command: kubectl.Command(namespace, "edit resourcequota %s", q.Name), Risk: answer.Safe})
+			return
+		}
+	}
+}
+
 // mostServices is how many Services of a namespace are named in place of a command that lists them.
 const mostServices = 6
 
@@ -61,9 +81,12 @@ const mostServices = 6
 func correctName(pod *v1.Pod, missing *v1.Service, settings []Setting, names []string, elsewhere []v1.Service) answer.Fix {
 	where, _, _ := Named(settings, missing)
 	text := fmt.Sprintf("correct the name %s in %s", missing.Name, cmp.Or(where, "what configures the program"))
+	meant := first(names, func(name string) bool { return alike(name, missing.Name) })
 	switch {
 	case len(elsewhere) > 0:
 		text += fmt.Sprintf(" to %s.%s, if that Service is meant", missing.Name, elsewhere[0].Namespace)
+	case meant != nil:
+		text += fmt.Sprintf(" to %s, if that Service is meant", *meant)
 	case len(names) > 0 && len(names) <= mostServices:
 		text += " (the namespace has Service " + strings.Join(names, ", ") + ")"
 	}

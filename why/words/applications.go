@@ -180,6 +180,12 @@ func Refused(line string) bool { return stands(line, knowledge.NobodyListens) }
 // it, and where to, as a name, an address or host:port, empty where it does not say.
 func Unreached(line string) (said, where string, ok bool) { return outcome(line, unreached) }
 
+// NotReached reports whether a line says that another program is not reached, and not why.
+func NotReached(line string) bool {
+	said, _, ok := Unreached(line)
+	return ok && said == became[knowledge.NotReached]
+}
+
 // faultsByName are the signals by what strsignal(3) calls them.
 var faultsByName = map[string]int32{
 	"Illegal instruction": 4, "Trace/breakpoint trap": 5, "Aborted": 6, "Bus error": 7, "Floating point exception": 8, "Segmentation fault": 11, "Bad system call": 31,
