@@ -166,7 +166,7 @@ func (g complainedNow) goesOn(now time.Time) bool {
 		return g.Until.IsZero() || !g.Until.Before(g.log.ready)
 	}
 	if g.Until.IsZero() {
-		return g.Count >= leastErrors && (g.another || g.isShare()) && g.log.story.Len()-g.Last <= leastErrors
+		return g.Count >= leastErrors && (g.another || g.isShare()) && g.log.story.Len()-g.Last <= max(2*leastErrors, g.log.story.Len()/leastShare)
 	}
 	quiet := now.Sub(g.Until)
 	if g.Until.Before(g.log.ready) {

@@ -45,14 +45,14 @@ func (q *question) everything(ctx context.Context) ([]answer.Answer, error) {
 		}
 		all = append(all, list...)
 	}
-	if q.options.Now != nil {
-		q.heard(ctx, pods, all)
+	if q.options.Now != nil || q.space != "" {
+		q.heard(ctx, pods, all, mostHeardOf)
 	}
 	for a, pod := range withPods(all, pods) {
 		cluster.KeptOpen(a, pod)
 	}
 	q.followed(ctx, pods, all, mostFollowed, func(a *answer.Answer) bool {
-		root := cluster.Root(a)
+		root := cluster.Trouble(a)
 		return root >= 0 && cluster.MayLead(a.Verdicts[root])
 	})
 	q.inCommon(ctx, all, pods)

@@ -93,19 +93,21 @@ func (q *question) noted(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	}
 }
 
-// heard calls hear for several pods. Of a live cluster these are the first of the workload asked about, since each
-// log is a request; a recorded case holds the logs of all.
-func (q *question) heard(ctx context.Context, pods []v1.Pod, answers []answer.Answer) {
-	most := len(answers)
-	if q.options.Now == nil {
-		if !q.top {
-			return
-		}
-		most = min(most, mostLed)
+// mostHeardOf is how many logs of Ready pods are read for a question about a whole namespace.
+const mostHeardOf = 30
+
+// heard calls hear for several pods. Of a live cluster these are the first ones, at most as many as given, since each log
+// is a request; a recorded case holds the logs of all.
+func (q *question) heard(ctx context.Context, pods []v1.Pod, answers []answer.Answer, most int) {
+	if q.options.Now != nil {
+		most = len(answers)
 	}
-	each(answers[:most], func(i int, _ answer.Answer) {
-		if n := slices.IndexFunc(pods, func(p v1.Pod) bool { return p.UID == answers[i].Subject.UID }); n >= 0 {
-			q.hear(ctx, &pods[n], &answers[i], fewHeard)
+	var of []*answer.Answer
+	var their []*v1.Pod
+	for a, pod := range withPods(answers, pods) {
+		if len(of) < most && cluster.LooksWell(pod) {
+			of, their = append(of, a), append(their, pod)
 		}
-	})
+	}
+	each(of, func(i int, a *answer.Answer) { q.hear(ctx, their[i], a, fewHeard) })
 }

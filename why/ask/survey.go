@@ -289,7 +289,7 @@ func (s *survey) rootOf(v answer.Verdict, last answer.Hop) (*answer.Answer, int)
 		if of.Subject.Kind != kind || of.Subject.Namespace+"/"+of.Subject.Name != name {
 			continue
 		}
-		if root := cluster.Root(of); root >= 0 {
+		if root := cluster.Trouble(of); root >= 0 {
 			return of, root
 		}
 	}

@@ -50,7 +50,9 @@ func (q *question) standsFor(ctx context.Context, b cluster.Workload) (answer.An
 	for a, pod := range withPods(answers, list) {
 		cluster.KeptOpen(a, pod)
 	}
-	q.heard(ctx, list, answers)
+	if q.top || q.options.Now != nil {
+		q.heard(ctx, list, answers, mostLed)
+	}
 	q.led(ctx, list, answers)
 	q.inCommon(ctx, answers, list)
 	if b.Refused == "" {

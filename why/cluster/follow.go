@@ -200,6 +200,14 @@ func status(v answer.Verdict) int {
 // without readiness may be over.
 const recently, justNow = 5 * time.Minute, 10 * time.Second
 
+// Trouble is [Root], or that of a pod which is Ready and fails at its work; -1 where there is neither.
+func Trouble(a *answer.Answer) int {
+	if i := Root(a); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(a.Symptoms, func(s answer.Symptom) bool { return s.Kind == answer.Degraded })
+}
+
 // Root is the verdict of an answer about a pod that others suffer from; -1 where there is
 // none: what is over, and what is well, explains nothing.
 func Root(a *answer.Answer) int {

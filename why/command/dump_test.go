@@ -90,7 +90,7 @@ func TestDump(t *testing.T) {
 			ago[name] = "58 s ago"
 		}
 		t.Run(name, func(t *testing.T) {
-			if out, _, _ := run(t, "", "--all", "--dump", at); strings.Contains(out, "Degraded") != (name != "recorded") {
+			if out, _, _ := run(t, "", "--all", "--dump", at); strings.Contains(out, "shop/client") != (name != "recorded") {
 				t.Errorf("a client that is Ready and is refused as of the dump alone:\n%s", out)
 			}
 			for _, c := range []struct {
