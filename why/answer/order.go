@@ -60,6 +60,9 @@ func (a *Answer) need() need {
 	most := need{over: 2, urgency: urgency[Healthy]}
 	for i, s := range a.Symptoms {
 		one := need{urgency: urgency[s.Kind]}
+		if a.nobodyAsks(i) {
+			one.urgency = urgency[Completed]
+		}
 		switch {
 		case WellOrDone(s, a.Verdicts[i]):
 			one.over = 2
@@ -71,6 +74,12 @@ func (a *Answer) need() need {
 		}
 	}
 	return most
+}
+
+// nobodyAsks reports whether a symptom is that of a Service that is meant for no pod, and that no pod is known to ask.
+func (a *Answer) nobodyAsks(i int) bool {
+	v := a.Verdicts[i]
+	return a.Subject.Kind == "Service" && v.Cause == DependencyDown && len(v.TakesDown) == 0
 }
 
 // Explained says whether every symptom has a known cause.
