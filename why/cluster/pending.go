@@ -164,8 +164,8 @@ func foreignScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
 		kubectl.EditTemplate(pod.Namespace, pod, "leave schedulerName out, or start a scheduler of that name")), true
 }
 
-// silent is how long after a pod was made a scheduler that runs has said something about it, also where thousands wait.
-const silent = 5 * time.Minute
+// silent is how long after a pod was made a scheduler that runs has said something about it.
+const silent = time.Minute
 
 // noScheduler is about a pod that Kubernetes' own scheduler has never looked at.
 func noScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
