@@ -120,6 +120,16 @@ func TestReadyIsNotWell(t *testing.T) {
 				v.add(v1.ResourceQuota{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ResourceQuota"}, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "few"}, Status: v1.ResourceQuotaStatus{Hard: one, Used: one}})
 			}, answer.Degraded, answer.DependencyDown, "", "", "ResourceQuota few has services: 1",
 		},
+		"a warning about failed work, again and again": {
+			func(v village) {
+				v.pod("client", true, `level=warn component="rule manager" msg="Evaluating rule failed" err="found duplicate series for the match group"`, nil)
+			}, answer.Degraded, answer.AppUnhealthy, "", "", "found duplicate series",
+		},
+		"a consumer that the broker refuses": {
+			func(v village) {
+				v.pod("client", true, `WARNING Consumer raised exception. Exception summary: (403, "ACCESS_REFUSED - queue 'reports' in vhost '/' in exclusive use")`, nil)
+			}, answer.Degraded, "", "", "", "exclusive use",
+		},
 		"a service account without the right": {
 			func(v village) {
 				v.pod("client", true, `E1128 10:01:00.000000       1 reflector.go:150] Failed to watch *v1.Pod: failed to list *v1.Pod: pods is forbidden: User "system:serviceaccount:shop:client" cannot list resource "pods" in API group "" in the namespace "shop"`, nil)
