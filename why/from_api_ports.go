@@ -138,6 +138,9 @@ func probeSaysWhere(p *probing) *finding {
 	if at == nil && p.run.Exit != nil {
 		lines = fact.Of[fact.Exited](p.run.Exit).LastLines
 	}
+	if len(lines) == 0 { // the next run says the same at its start
+		at, lines = p.h.Last(p.run.Container).Said(time.Time{})
+	}
 	argv := slices.Concat(p.of.Command, p.of.Args)
 	if elsewhere := portsIn(argv); len(elsewhere) > 0 && !namesPort(p.of, p.port()) && p.isAlone() {
 		f.text = fmt.Sprintf("The command of container %s has it listen on port %s, and %s asks on %d, where nothing has ever answered.", p.run.Container, strings.Join(elsewhere, " and "), p.what(), p.port())

@@ -55,11 +55,7 @@ func (t *teller) event(e reported.Event) {
 		t.attempts(e, reported.Attempt(kind, t.probe(e.Container, kind), output, errored))
 		return
 	}
-	times := []time.Time{e.Last}
-	if e.New > 1 && !e.First.IsZero() && e.Last.Sub(e.First) > slack {
-		times = []time.Time{e.First, e.Last}
-	}
-	for _, at := range times {
+	for _, at := range t.times(e) {
 		attempt := t.attempt(e, at)
 		if kind, ok := hooks[e.Reason]; ok {
 			t.tell(at, e.Container, attempt, fact.HookRan{Hook: kind, Error: e.Message})
@@ -73,6 +69,24 @@ func (t *teller) event(e reported.Event) {
 			t.tell(at, e.Container, attempt, body)
 		}
 	}
+}
+
+// times are when an event came that was counted: the first and the last time, and of kubelet's orders to end a container the
+// ends between them, if it gave as many as there were runs.
+func (t *teller) times(e reported.Event) []time.Time {
+	if e.New <= 1 || e.First.IsZero() || e.Last.Sub(e.First) <= slack {
+		return []time.Time{e.Last}
+	}
+	all := []time.Time{e.First}
+	from, to := t.attempt(e, e.First), t.attempt(e, e.Last)
+	_, known := t.run(e.Container, from)
+	each := e.Reason == shadow.SaidKilling && (e.New == int64(to)+1 || known && e.New == int64(to-from)+1)
+	for _, r := range t.runs(e.Container) {
+		if each && r.attempt > from && r.attempt < to && !r.until.IsZero() {
+			all = append(all, latest(r.from, r.until.Add(-time.Second)))
+		}
+	}
+	return append(all, e.Last)
 }
 
 // mostInRow is how many attempts of a row are told of.
@@ -153,7 +167,7 @@ func (t *teller) attempts(e reported.Event, b fact.Probed) {
 			continue
 		}
 		// kubelet acts on the last attempt of the row at once, and counts it with the others of its like.
-		for _, at := range []time.Time{k.First, k.Last} {
+		for _, at := range t.times(k) {
 			killed := t.attempt(k, at)
 			r, ok := t.run(e.Container, killed)
 			if killed != newest && ok && !e.First.After(at.Add(slack)) && !e.Last.Before(at.Add(-slack)) {

@@ -222,6 +222,11 @@ func TestExplain(t *testing.T) {
 			kind:   answer.Restarted, cause: answer.CauseUnknown,
 		},
 		{
+			name: "as many orders as runs end each of them", spec: liveness, status: ended(`exitCode: 143, reason: Error`), words: quiet,
+			events: strings.TrimSuffix(again, "]") + `, {reason: Unhealthy, count: 12, message: "Liveness probe failed: HTTP probe failed with statuscode: 500", firstTimestamp: "2026-11-22T02:30:00Z", lastTimestamp: "2026-11-22T02:55:00Z"}, {reason: Killing, count: 4, message: "Container app failed liveness probe, will be restarted", firstTimestamp: "2026-11-22T02:30:00Z", lastTimestamp: "2026-11-22T02:55:00Z"}]`,
+			kind:   answer.Restarted, cause: answer.AppUnhealthy, text: "kubelet ended the container",
+		},
+		{
 			name: "a word of the next run may be one of few that were left to say", spec: liveness, status: ended(`exitCode: 1, reason: Error`), words: quiet,
 			events: `[{reason: Started, count: 4, lastTimestamp: "2026-11-22T02:50:01Z"}]`, kind: answer.Restarted, cause: answer.CauseUnknown,
 		},
