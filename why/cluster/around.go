@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
@@ -19,10 +20,19 @@ type Around struct {
 	Storage Storage
 	Nodes   []v1.Node
 	// Pods lists the pods of all namespaces; nil if they are unknown. It is called only if the scheduler reports a lack of
-	// resources or a host port in use.
+	// resources or a host port in use, or nothing at all.
 	Pods func() []v1.Pod
 	// Within is set for who may see one namespace alone: the labels of nodes are not shown.
 	Within bool
+}
+
+// scheduledSince reports whether any pod has been scheduled since a time. It is true if the pods are unknown.
+func (a Around) scheduledSince(since time.Time) bool {
+	pods := a.pods()
+	return pods == nil || slices.ContainsFunc(pods, func(p v1.Pod) bool {
+		c := conditionOf(&p, v1.PodScheduled)
+		return c != nil && c.LastTransitionTime.After(since)
+	})
 }
 
 func (a Around) pods() []v1.Pod {

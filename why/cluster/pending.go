@@ -37,7 +37,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		if f, ok := foreignScheduler(pod, now); ok {
 			return f
 		}
-		if f, ok := noScheduler(pod, now); ok {
+		if f, ok := noScheduler(pod, around, now); ok {
 			return f
 		}
 		return unknown("The pod has no node, and the scheduler has not said why.", "Is the scheduler running?", kubectl.Inspect("see whether it runs", "kubectl get events -A --field-selector source=default-scheduler"))
@@ -164,13 +164,14 @@ func foreignScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
 		kubectl.EditTemplate(pod.Namespace, pod, "leave schedulerName out, or start a scheduler of that name")), true
 }
 
-// silent is how long after a pod was made a scheduler that runs has said something about it.
-const silent = time.Minute
+// silent is the longest time that a running scheduler takes to set a condition of a pod, even if thousands wait. idle is
+// the same if it has scheduled no other pod meanwhile.
+const silent, idle = 5 * time.Minute, time.Minute
 
-// noScheduler is about a pod that Kubernetes' own scheduler has never looked at.
-func noScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
+// noScheduler returns the verdict about a pod without any condition, which Kubernetes' own scheduler has never tried to place.
+func noScheduler(pod *v1.Pod, around Around, now time.Time) (answer.Verdict, bool) {
 	waits := now.Sub(pod.CreationTimestamp.Time)
-	if len(pod.Status.Conditions) > 0 || waits < silent || len(pod.Spec.ResourceClaims) > 0 { // pods wait unseen for claims that are not made yet
+	if len(pod.Status.Conditions) > 0 || waits < idle || waits < silent && around.scheduledSince(pod.CreationTimestamp.Time) || len(pod.Spec.ResourceClaims) > 0 { // pods wait unseen for claims that are not made yet
 		return answer.Verdict{}, false
 	}
 	return inferred(answer.SchedulerMissing, "not-scheduled",
