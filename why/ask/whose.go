@@ -189,7 +189,8 @@ func (f *follower) nameless(ctx context.Context, pod *v1.Pod, a *answer.Answer, 
 		if space, _, _ = strings.Cut(space, "."); !qualified {
 			space = pod.Namespace
 		}
-		if r.How != answer.ReachSaid || !cluster.MayLackName(r.Said) || slices.ContainsFunc(pod.Spec.HostAliases, func(h v1.HostAlias) bool { return slices.Contains(h.Hostnames, host) }) || !cluster.MayBeService(host) || f.options.Within && space != f.options.Namespace || !a.Verdicts[i].Names(host) {
+		aliased := slices.ContainsFunc(pod.Spec.HostAliases, func(h v1.HostAlias) bool { return slices.Contains(h.Hostnames, host) })
+		if r.How != answer.ReachSaid || !cluster.MayLackName(r.Said) || aliased || !cluster.MayBeService(host) || f.options.Within && space != f.options.Namespace || !a.Verdicts[i].Names(host) {
 			continue
 		}
 		if _, err := oneOf[v1.Service](ctx, f.question, space, name); !apierrors.IsNotFound(err) {
@@ -204,7 +205,7 @@ func (f *follower) nameless(ctx context.Context, pod *v1.Pod, a *answer.Answer, 
 		if !f.options.Within {
 			elsewhere, _ = someOf[v1.Service](ctx, f.question, "", metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 		}
-		cluster.NoService(&a.Verdicts[i], pod, missing, port, f.settings(ctx, pod), services, elsewhere)
+		cluster.NoService(&a.Verdicts[i], pod, missing, r.Said, port, f.settings(ctx, pod), services, elsewhere)
 		if quotas, err := allOf[v1.ResourceQuota](ctx, f.question, space); err == nil {
 			cluster.FullOfServices(&a.Verdicts[i], space, quotas)
 		}

@@ -111,3 +111,44 @@ func TestStillThere(t *testing.T) {
 		t.Error(a.Text(answer.Style{}))
 	}
 }
+
+// A pod without any condition shows that no scheduler runs: after a minute only if the scheduler has placed no other pod.
+func TestNoScheduler(t *testing.T) {
+	placed := func(at time.Time) func() []v1.Pod {
+		c := v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}
+		return func() []v1.Pod { return []v1.Pod{{Status: v1.PodStatus{Conditions: []v1.PodCondition{c}}}} }
+	}
+	for _, c := range []struct {
+		waits time.Duration
+		pods  func() []v1.Pod
+		cause answer.Cause
+	}{
+		{50 * time.Second, placed(dawn.Add(-time.Hour)), answer.CauseUnknown},
+		{2 * time.Minute, placed(dawn.Add(-time.Hour)), answer.SchedulerMissing},
+		{2 * time.Minute, placed(dawn.Add(-time.Minute)), answer.CauseUnknown},
+		{2 * time.Minute, nil, answer.CauseUnknown},
+		{6 * time.Minute, placed(dawn.Add(-time.Minute)), answer.SchedulerMissing},
+	} {
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u", CreationTimestamp: metav1.NewTime(dawn.Add(-c.waits))}}
+		if a := Unscheduled(pod, Around{Pods: c.pods}, dawn); a.Verdicts[0].Cause != c.cause {
+			t.Errorf("%v: %s", c.waits, a.Text(answer.Style{}))
+		}
+	}
+}
+
+func TestMeantBy(t *testing.T) {
+	for _, c := range []struct {
+		wrong string
+		names []string
+		meant string
+	}{
+		{"redis-cart-invalid", []string{"frontend", "redis-cart"}, "redis-cart"},
+		{"pstgres", []string{"mysql", "postgres"}, "postgres"},
+		{"ts-order-service", []string{"ts-preserve-service", "ts-voucher-service"}, ""},
+		{"web-api-v2", []string{"web-api", "api-v2"}, ""},
+	} {
+		if meant := meantBy(c.wrong, c.names); meant != c.meant {
+			t.Errorf("%s: %q", c.wrong, meant)
+		}
+	}
+}

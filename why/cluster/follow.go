@@ -200,7 +200,7 @@ func status(v answer.Verdict) int {
 // without readiness may be over.
 const recently, justNow = 5 * time.Minute, 10 * time.Second
 
-// Trouble is [Root], or that of a pod which is Ready and fails at its work; -1 where there is neither.
+// Trouble returns the index of the verdict of [Root], or of the first symptom Degraded; -1 without either.
 func Trouble(a *answer.Answer) int {
 	if i := Root(a); i >= 0 {
 		return i

@@ -19,7 +19,8 @@ import (
 // NoSuchHost says whether words are that DNS has no such name, or did not answer about it.
 func NoSuchHost(said string) bool { return knowledge.NoName.In(said) || knowledge.NoDNS.In(said) }
 
-// MayLackName reports whether words are of NoSuchHost, or of a client that does not say why it reaches nobody.
+// MayLackName reports whether DNS may lack the name in a client's error: the error says so, or gives no reason for the
+// failed connection.
 func MayLackName(said string) bool { return NoSuchHost(said) || words.NotReached(said) }
 
 var serviceName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.svc(\.cluster\.local)?)?)?$`)
@@ -33,7 +34,7 @@ func MayBeService(host string) bool {
 // NoService adds to a verdict of a pod that asks for a name that there is no Service of that name, the Services that there
 // are, and what of the pod's settings has the name. A short name is looked up in the pod's own namespace, so of the Services
 // of other namespaces the first one is told.
-func NoService(v *answer.Verdict, pod *v1.Pod, missing *v1.Service, port int32, settings []Setting, all, elsewhere []v1.Service) {
+func NoService(v *answer.Verdict, pod *v1.Pod, missing *v1.Service, said string, port int32, settings []Setting, all, elsewhere []v1.Service) {
 	var have, names []string
 	for i := range all {
 		if !Leads(&all[i], pod) {
@@ -43,8 +44,8 @@ func NoService(v *answer.Verdict, pod *v1.Pod, missing *v1.Service, port int32, 
 			have = append(have, all[i].Name)
 		}
 	}
-	text := fmt.Sprintf("There is no Service %s in namespace %s, so the cluster's DNS has no such name", missing.Name, missing.Namespace)
-	v.SayBecause(text + prose.Whether(len(have) > 0, fmt.Sprintf("; port %d is that of %s", port, prose.Some(have)), "") + ".")
+	text := fmt.Sprintf("There is no Service %s in namespace %s", missing.Name, missing.Namespace)
+	v.SayBecause(text + prose.Whether(NoSuchHost(said), ", so the cluster's DNS has no such name", "") + prose.Whether(len(have) > 0, fmt.Sprintf("; port %d is that of %s", port, prose.Some(have)), "") + ".")
 	v.DropSteps(kubectl.Why("", "svc", missing.Namespace, missing.Name).SameAs)
 	v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepCheckDNS || f.ID == answer.StepReaddress })
 	steps := []answer.Fix{correctName(pod, missing, settings, names, elsewhere)}
@@ -58,7 +59,7 @@ func NoService(v *answer.Verdict, pod *v1.Pod, missing *v1.Service, port int32, 
 	}
 }
 
-// FullOfServices adds to such a verdict that a quota of the namespace admits no further Service.
+// FullOfServices adds to the verdict about a missing Service that a ResourceQuota of its namespace is used up.
 func FullOfServices(v *answer.Verdict, namespace string, quotas []v1.ResourceQuota) {
 	for _, q := range quotas {
 		for _, resource := range []v1.ResourceName{v1.ResourceServices, "count/services"} {
@@ -81,12 +82,12 @@ const mostServices = 6
 func correctName(pod *v1.Pod, missing *v1.Service, settings []Setting, names []string, elsewhere []v1.Service) answer.Fix {
 	where, _, _ := Named(settings, missing)
 	text := fmt.Sprintf("correct the name %s in %s", missing.Name, cmp.Or(where, "what configures the program"))
-	meant := first(names, func(name string) bool { return alike(name, missing.Name) })
+	meant := meantBy(missing.Name, names)
 	switch {
 	case len(elsewhere) > 0:
 		text += fmt.Sprintf(" to %s.%s, if that Service is meant", missing.Name, elsewhere[0].Namespace)
-	case meant != nil:
-		text += fmt.Sprintf(" to %s, if that Service is meant", *meant)
+	case meant != "":
+		text += fmt.Sprintf(" to %s, if that Service is meant", meant)
 	case len(names) > 0 && len(names) <= mostServices:
 		text += " (the namespace has Service " + strings.Join(names, ", ") + ")"
 	}
@@ -98,6 +99,18 @@ func correctName(pod *v1.Pod, missing *v1.Service, settings []Setting, names []s
 		return kubectl.Edit(text, "ConfigMap", pod.Namespace, at.ConfigMap, pod)
 	}
 	return kubectl.EditTemplate(pod.Namespace, pod, text)
+}
+
+// meantBy returns the only Service that a wrong name may stand for: a letter or two differ, or one name is part of the
+// other; empty if several Services fit or none does.
+func meantBy(wrong string, names []string) string {
+	fit := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return min(len(name), len(wrong)) < leastAlike || !strings.Contains(wrong, name) && !strings.Contains(name, wrong) && prose.Distance(name, wrong) > 2
+	})
+	if len(fit) != 1 {
+		return ""
+	}
+	return fit[0]
 }
 
 // underDomain fits a Service's whole name: its own, its namespace's, and the cluster's domain.
