@@ -28,6 +28,11 @@ func ProbeOf(c *v1.Container, kind ProbeKind) *v1.Probe {
 	return map[ProbeKind]*v1.Probe{Liveness: c.LivenessProbe, Readiness: c.ReadinessProbe, Startup: c.StartupProbe}[kind]
 }
 
+// SoonestKill returns the shortest time after the start of a container in which a probe can fail as often as its threshold.
+func SoonestKill(p *v1.Probe) time.Duration {
+	return time.Duration(p.InitialDelaySeconds+(max(p.FailureThreshold, 1)-1)*max(p.PeriodSeconds, 1)) * time.Second
+}
+
 // Handler is how a probe asks, named as in the field of its spec.
 type Handler string
 

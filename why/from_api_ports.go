@@ -26,7 +26,7 @@ import (
 var listensNever = []string{"sleep", "tail", "cat", "pause"}
 
 // unlooked reports whether the port refuses connections and no look at the sockets exists, by the API alone. Kubelet's
-// gRPC client tries again until the timeout where it is refused (pkg/probe/grpc/grpc.go, WithBlock).
+// gRPC client dials again until its timeout if the port refuses it (pkg/probe/grpc/grpc.go, WithBlock).
 func (p *probing) unlooked() bool {
 	_, _, looked := p.look()
 	return !looked && (p.mode == refused || p.neverConnected()) && !p.worked() && p.of.Name != "" && p.h.FromAPI
@@ -129,7 +129,7 @@ func probeSaysWhere(p *probing) *finding {
 	}
 	if port, kind := p.passesElsewhere(); port > 0 && !declares(p.of, p.port()) {
 		return p.finds(answer.ProbeWrongPort, fair).
-			says("Container %s answers its %s probe on port %d, and refuses connections on port %d, where %s asks.", p.run.Container, kindWord(kind), port, p.port(), p.what()).
+			says("Container %s answers its %s probe on port %d, and %s on port %d, where %s asks.", p.run.Container, kindWord(kind), port, prose.Whether(p.mode == refused, "refuses connections", "accepts no gRPC connection"), p.port(), p.what()).
 			fix(p.h.specFix(fmt.Sprintf("set %s to %d, or have the application listen on port %d, too", p.field("port"), port, p.port())))
 	}
 	f := p.finds(answer.AppListensElse, strong)
@@ -199,8 +199,7 @@ func (p *probing) outlives(liveness *v1.Probe) bool {
 	if p.run.Exit != nil || p.run.Started == nil || slices.ContainsFunc(p.run.Probes, fails) {
 		return false
 	}
-	seconds := liveness.InitialDelaySeconds + max(liveness.FailureThreshold, 1)*max(liveness.PeriodSeconds, 1) + liveness.TimeoutSeconds
-	return p.h.Now.Sub(p.run.Started.When()) > time.Duration(seconds)*time.Second
+	return p.h.Now.Sub(p.run.Started.When()) > fact.SoonestKill(liveness)+time.Duration(max(liveness.PeriodSeconds, 1)+liveness.TimeoutSeconds)*time.Second
 }
 
 // saidElsewhere completes a finding about a container that listens on another port than the probe asks, as something says.

@@ -160,7 +160,7 @@ func (e ending) probeMayHaveFailed(kind fact.ProbeKind) bool {
 	}
 	threshold, period := max(p.FailureThreshold, 1), time.Duration(max(p.PeriodSeconds, 1))*time.Second
 	row := time.Duration(threshold-1) * period // from the first failure of a row to the last
-	if d := e.lasted(); d > 0 && d+time.Second < time.Duration(p.InitialDelaySeconds)*time.Second+row {
+	if d := e.lasted(); d > 0 && d+time.Second < fact.SoonestKill(p) {
 		return false
 	}
 	for _, f := range e.run.Probes {

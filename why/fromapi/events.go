@@ -71,8 +71,8 @@ func (t *teller) event(e reported.Event) {
 	}
 }
 
-// times are when an event came that was counted: the first and the last time, and of kubelet's orders to end a container the
-// ends between them, if it gave as many as there were runs.
+// times returns the times of a counted event: its first and its last. If kubelet ended each run of a container in between,
+// since it sent as many Killing events as there were runs, the ends of these runs are times, too.
 func (t *teller) times(e reported.Event) []time.Time {
 	if e.New <= 1 || e.First.IsZero() || e.Last.Sub(e.First) <= slack {
 		return []time.Time{e.Last}
@@ -322,14 +322,13 @@ func (t *teller) heardAll(container string) bool {
 // changed, or a probe that had the time to fail often enough.
 func (t *teller) mayBeEnded(container string, r run) bool {
 	k := t.spec(container)
-	return k == nil || k.Lifecycle != nil && k.Lifecycle.PostStart != nil || t.Pod.Generation > 1 || fails(k.LivenessProbe, r) || fails(k.StartupProbe, r)
+	return k == nil || k.Lifecycle != nil && k.Lifecycle.PostStart != nil || t.Pod.Generation > 1 || mayKill(k.LivenessProbe, r) || mayKill(k.StartupProbe, r)
 }
 
-// fails says whether a probe may have failed as often in a run as it takes to end it.
-func fails(p *v1.Probe, r run) bool {
+// mayKill reports whether a probe had the time in a run to reach its failure threshold.
+func mayKill(p *v1.Probe, r run) bool {
 	if p == nil || r.from.IsZero() || r.until.IsZero() {
 		return p != nil
 	}
-	seconds := p.InitialDelaySeconds + (max(p.FailureThreshold, 1)-1)*max(p.PeriodSeconds, 1)
-	return r.until.Sub(r.from)+slack >= time.Duration(seconds)*time.Second
+	return r.until.Sub(r.from)+slack >= fact.SoonestKill(p)
 }
