@@ -27,6 +27,8 @@ const (
 	leastErrors = 3
 	// leastShare is the minimum share of all lines, as 1/n, of an error that names no other program.
 	leastShare = 10
+	// nearEnd is the number of last lines of a log without times in which an error counts as current.
+	nearEnd = 6
 	// leastUnreached is the minimum count of an error that names another program.
 	leastUnreached = 2
 	// leastSaid is the length in bytes of a message that needs no other field of its line.
@@ -40,7 +42,7 @@ const (
 var (
 	// visitors matches errors that a server logs about faults of its clients.
 	visitors = regexp.MustCompile(`(?i)\b(?:404|401|403|405|400)\b|\bnot found: /|no route matches|no such (?:route|page)|\bopen\(\) "[^"]*" failed \(2: |directory index of|access forbidden by rule|client (?:intended to send|sent|disconnected|closed|has gone|timed out)|\bclosed keepalive|TLS handshake error|SSL_do_handshake\(\) failed|tlsv?1? alert|bad (?:request|client hello|certificate from)|http request sent to an? https|invalid (?:http|request|method|token|jwt|signature|csrf|credentials|password|api key|session|host header|preface|protocol)|(?:token|session|signature|jwt) (?:has |is )?(?:expired|invalid)|malformed|login failed|authentication failed for user|password authentication|access denied for user|failed password|invalid user|validation (?:error|failed)|ValidationError|csrf|\bduplicate key\b|violates|syntax error at or near|relation "[^"]*" does not exist|column "[^"]*" does not exist|could not obtain lock on|canceling statement due to|terminating connection due to administrator|unexpected EOF on client|could not receive data from client|aborted connection|broken pipe|connection reset by peer|forcibly closed|rate limit(?:ed| exceeded) for|\bUnauthorized request|kex_exchange|banner exchange|no matching (?:host key|key exchange)|Disallowed host|disallowedhost|unsupported (?:media|method)|deadlock detected|could not serialize|invalid input syntax|value too long|division by zero|object has been modified|context canceled|code = (?:NotFound|InvalidArgument|AlreadyExists|Canceled|Aborted)\b`)
-	// ownRequest matches what the program's own HTTP clients log of an answer that refuses their request.
+	// ownRequest matches what the program's own HTTP and AMQP clients log of an answer that refuses their request.
 	ownRequest = regexp.MustCompile(`\boperation error \w+: \w+|\bAn error occurred \(\w+\) when calling the \w+ operation|\b(?:Axios|HTTPStatus|StatusCode)Error: |\b(?:urllib\.error|requests\.exceptions)\.HTTPError: |\b[Rr]equest failed with status code 4\d\d|\bgoogleapi: Error 4\d\d|\b(?:Client|Server) Error: .{0,40} for url: |\bserver returned HTTP (?:status|code) 4\d\d|\b(?:ACCESS_REFUSED|RESOURCE_LOCKED|PRECONDITION_FAILED) - |(?i)\b(?:failed|received|got|unexpected|returned|responded|replied|answered)\b[^.;]{0,40}\bstatus(?: ?code)?:? ?[\[(]?4\d\d\b.{0,40}\b(?:response|body)\b|\b(?:received|got|unexpected)\b[^.;]{0,30}\bstatus(?: ?code)?:? ?[\[(]?4\d\d\b|\btunnel connection failed: 4\d\d`)
 	// asClient matches errors of database client libraries; a server does not log them about its clients.
 	asClient = regexp.MustCompile(`\bconnection to server at "[^"]*"[^:]*, port \d+ failed: |\bOperationalError\b|\bAccess denied for user '[^']*'@.*\busing password\b.*\b(?:SQLSTATE|Error 1045|errno: 1045)`)
@@ -60,8 +62,8 @@ var (
 	ofStack = regexp.MustCompile(`^\S+\.rb:\d+:in |^(?:Traceback \(|During handling of the above|The above exception was|Caused by: |(?:[A-Za-z_]\w*\.)*\w+(?:Error|Exception)(?:: |$))`)
 	// raised matches a message that is an exception, which some programs log as a warning where a job of theirs fails.
 	raised = regexp.MustCompile(`^(?:WARN(?:ING)?:? )?(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*(?:Error|Exception): `)
-	// reports matches a warning about work that failed.
-	reports = regexp.MustCompile(`(?i)\bfail(?:ed|s|ure)\b|\b(?:raised|threw|caught|got) (?:an? )?(?:\w+ )?exception\b|\b(?:refused|denied|rejected)\b|\b(?:cannot|can't|could not|couldn't|unable to)\b`)
+	// failedWork matches a warning about work that failed.
+	failedWork = regexp.MustCompile(`(?i)\bfail(?:ed|s|ure)\b|\b(?:raised|threw|caught|got) (?:an? )?(?:\w+ )?exception\b|\b(?:refused|denied|rejected)\b|\b(?:cannot|can't|could not|couldn't|unable to)\b`)
 	// threadEnded matches the report of a runtime about a thread that an error ended; ofPool matches threads that a pool replaces.
 	threadEnded = regexp.MustCompile(`^Exception in thread (?:"[^"]*"|\S+)`)
 	ofPool      = regexp.MustCompile(`(?i)^Exception in thread "?[^"]*(?:pool|exec|worker|http|nio|dispatcher|process_request)`)
@@ -112,7 +114,7 @@ func (h *inquiry) complainsNow(l logOf) []complainedNow {
 	var all []complainedNow
 	for _, g := range l.story.Groups(logline.Warning, l.at) {
 		c := h.complaint(l, g)
-		if g.Severity == logline.Warning && !c.another && !c.own && !raised.MatchString(c.text) && !reports.MatchString(c.text) || c.harmless() || !c.goesOn(h.Now) || c.recovered() {
+		if g.Severity == logline.Warning && !c.another && !c.own && !raised.MatchString(c.text) && !failedWork.MatchString(c.text) || c.harmless() || !c.goesOn(h.Now) || c.recovered() {
 			continue
 		}
 		all = append(all, c)
@@ -168,7 +170,7 @@ func (g complainedNow) goesOn(now time.Time) bool {
 		return g.Until.IsZero() || !g.Until.Before(g.log.ready)
 	}
 	if g.Until.IsZero() {
-		return g.Count >= leastErrors && (g.another || g.isShare()) && g.log.story.Len()-g.Last <= max(2*leastErrors, g.log.story.Len()/leastShare)
+		return g.Count >= leastErrors && (g.another || g.isShare()) && g.log.story.Len()-g.Last <= max(nearEnd, g.log.story.Len()/leastShare)
 	}
 	quiet := now.Sub(g.Until)
 	if g.Until.Before(g.log.ready) {

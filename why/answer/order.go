@@ -60,7 +60,7 @@ func (a *Answer) need() need {
 	most := need{over: 2, urgency: urgency[Healthy]}
 	for i, s := range a.Symptoms {
 		one := need{urgency: urgency[s.Kind]}
-		if a.nobodyAsks(i) {
+		if a.isUnusedService(i) {
 			one.urgency = urgency[Completed]
 		}
 		switch {
@@ -76,8 +76,8 @@ func (a *Answer) need() need {
 	return most
 }
 
-// nobodyAsks reports whether a symptom is that of a Service that is meant for no pod, and that no pod is known to ask.
-func (a *Answer) nobodyAsks(i int) bool {
+// isUnusedService reports whether a symptom is a missing backend of a Service that no failing pod is known to use.
+func (a *Answer) isUnusedService(i int) bool {
 	v := a.Verdicts[i]
 	return a.Subject.Kind == "Service" && v.Cause == DependencyDown && len(v.TakesDown) == 0
 }

@@ -68,14 +68,19 @@ const mostFollowed = 8
 
 // followed goes on where the answers about pods end at another's door: of those that wait, as far as there are not too many.
 func (q *question) followed(ctx context.Context, pods []v1.Pod, answers []answer.Answer, most int, waits func(*answer.Answer) bool) {
-	var waiting []*answer.Answer
-	var of []*v1.Pod
+	eachPod(pods, answers, most, func(a *answer.Answer, _ *v1.Pod) bool { return waits(a) }, func(a *answer.Answer, pod *v1.Pod) { q.follow(ctx, pod, a) })
+}
+
+// eachPod calls do, several at a time, for the first answers that fit and the pods that they are about.
+func eachPod(pods []v1.Pod, answers []answer.Answer, most int, fits func(*answer.Answer, *v1.Pod) bool, do func(*answer.Answer, *v1.Pod)) {
+	var of []*answer.Answer
+	var about []*v1.Pod
 	for a, pod := range withPods(answers, pods) {
-		if len(waiting) < most && waits(a) {
-			waiting, of = append(waiting, a), append(of, pod)
+		if len(of) < most && fits(a, pod) {
+			of, about = append(of, a), append(about, pod)
 		}
 	}
-	each(waiting, func(i int, a *answer.Answer) { q.follow(ctx, of[i], a) })
+	each(of, func(i int, a *answer.Answer) { do(a, about[i]) })
 }
 
 // joined is one error of who did not answer.

@@ -93,21 +93,14 @@ func (q *question) noted(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	}
 }
 
-// mostHeardOf is how many logs of Ready pods are read for a question about a whole namespace.
+// mostHeardOf is the maximum number of logs of Ready pods that are read for a question about a namespace.
 const mostHeardOf = 30
 
-// heard calls hear for several pods. Of a live cluster these are the first ones, at most as many as given, since each log
-// is a request; a recorded case holds the logs of all.
+// heard reads the logs of several Ready pods. Each log of a live cluster is a request, so these are the first pods, at
+// most as many as given; a recorded case holds the logs of all.
 func (q *question) heard(ctx context.Context, pods []v1.Pod, answers []answer.Answer, most int) {
 	if q.options.Now != nil {
 		most = len(answers)
 	}
-	var of []*answer.Answer
-	var their []*v1.Pod
-	for a, pod := range withPods(answers, pods) {
-		if len(of) < most && cluster.LooksWell(pod) {
-			of, their = append(of, a), append(their, pod)
-		}
-	}
-	each(of, func(i int, a *answer.Answer) { q.hear(ctx, their[i], a, fewHeard) })
+	eachPod(pods, answers, most, func(_ *answer.Answer, pod *v1.Pod) bool { return cluster.LooksWell(pod) }, func(a *answer.Answer, pod *v1.Pod) { q.hear(ctx, pod, a, fewHeard) })
 }

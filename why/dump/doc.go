@@ -6,7 +6,7 @@
 //	objects.go   API objects in JSON and YAML, lists of them, and the single stream of kubectl cluster-info dump
 //	logs.go      logs of containers: whose they are, and the forms in which runtimes write a line
 //	describe.go  the texts of kubectl describe pod
-//	waiting.go   what such a text leaves out of a pod's status, from its events
+//	waiting.go   what such a text leaves out: messages of a pod's status, and the container of an event
 //	events.go    the tables of kubectl get events
 //
 // What a file is shows by its content; by its path shows whose log it is, and of which namespace

@@ -190,7 +190,7 @@ func containerIn(parts, containers []string) (string, bool) {
 }
 
 // ownTime is the time that a line of JSON has of its program's logger.
-var ownTime = regexp.MustCompile(`^\{.*"(?:@?timestamp|time|ts)":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:\d\d))"`)
+var ownTime = regexp.MustCompile(`^\{.*"(?:@?timestamp|time|ts)" ?: ?"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:\d\d))"`)
 
 // plain writes lines of a log as kubectl logs --timestamps does, whatever form they are in. A line without a time gets
 // its own, if its program writes one.

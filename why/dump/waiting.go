@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// tellWaiting takes from a pod's events what its description leaves out: the message of the scheduler, and those of
-// containers that wait. Both stand in its status, of which kubectl describe prints the reasons alone.
+// tellWaiting sets the messages of an unscheduled pod and of its waiting containers from its events. kubectl describe
+// prints only their reasons.
 func tellWaiting(p *v1.Pod, events []told) {
 	newest := func(reason, begins string) (message string) {
 		for _, e := range events {
@@ -39,27 +39,25 @@ func tellWaiting(p *v1.Pod, events []told) {
 	}
 }
 
-// ofKubelet are the reasons of kubelet's events that are about a container.
+// ofKubelet are the reasons of kubelet's events about containers.
 var ofKubelet = []string{"Pulling", "Pulled", "Created", "Started", "Failed", "Killing", "Unhealthy", "ProbeWarning", "BackOff", "FailedPostStartHook", "FailedPreStopHook"}
 
-// containerOf is the field path of the container that an event of a description is about, which kubectl does not print:
-// the one that its message names, by name or image, or the only one that has such a probe; empty where that is not clear.
+// containerOf returns the field path of the container that an event of a description is about, which kubectl does not
+// print: the only one that its message names, by name or image, else the only one with such a probe; empty if several fit.
 func containerOf(p *v1.Pod, e told) string {
 	if !slices.Contains(ofKubelet, e.Reason) {
 		return ""
 	}
-	var paths []string
-	named := false
 	words := strings.FieldsFunc(e.Message, func(r rune) bool { return strings.ContainsRune(" \",:", r) })
+	kind, _, probed := strings.Cut(e.Message, " probe ")
+	var named, fit []string
 	add := func(field string, c v1.Container) {
-		is := slices.Contains(words, c.Name) || strings.Contains(e.Message, fmt.Sprintf("%q", c.Image))
-		probe, _, probed := strings.Cut(e.Message, " probe ")
-		has := !probed || map[string]*v1.Probe{"Liveness": c.LivenessProbe, "Readiness": c.ReadinessProbe, "Startup": c.StartupProbe}[probe] != nil
-		switch path := fmt.Sprintf("spec.%s{%s}", field, c.Name); {
-		case is && !named:
-			paths, named = []string{path}, true
-		case is || !named && has:
-			paths = append(paths, path)
+		path := fmt.Sprintf("spec.%s{%s}", field, c.Name)
+		if slices.Contains(words, c.Name) || strings.Contains(e.Message, fmt.Sprintf("%q", c.Image)) {
+			named = append(named, path)
+		}
+		if !probed || map[string]*v1.Probe{"Liveness": c.LivenessProbe, "Readiness": c.ReadinessProbe, "Startup": c.StartupProbe}[kind] != nil {
+			fit = append(fit, path)
 		}
 	}
 	for _, c := range p.Spec.InitContainers {
@@ -68,8 +66,11 @@ func containerOf(p *v1.Pod, e told) string {
 	for _, c := range p.Spec.Containers {
 		add("containers", c)
 	}
-	if len(paths) != 1 {
+	if len(named) > 0 {
+		fit = named
+	}
+	if len(fit) != 1 {
 		return ""
 	}
-	return paths[0]
+	return fit[0]
 }
