@@ -90,7 +90,8 @@ func changes(answers []answer.Answer) changed {
 func (c changed) since(before map[string]change, whole bool) (news []change) {
 	for _, key := range c.keys {
 		now, was := c.all[key], before[key]
-		if was.answer == nil || now.symptom.Count != was.symptom.Count || now.verdict.Cause != was.verdict.Cause {
+		counted := now.symptom.Count != was.symptom.Count && now.symptom.Kind != answer.Degraded // its count is that of an error in a log
+		if was.answer == nil || counted || now.verdict.Cause != was.verdict.Cause {
 			news = append(news, now)
 		}
 		before[key] = now

@@ -38,6 +38,8 @@ func TestFollow(t *testing.T) {
 		{nil, away, ""},
 		{one(answer.Restarted, 2, answer.ProbeWrongPort), nil, "T pod shop/web-1 Restarted ×2 probe-wrong-port Because.\n"},
 		{one(answer.Healthy, 0, answer.None), nil, "T pod shop/web-1 Healthy none Because.\nT pod shop/web-1 no longer Restarted\n"},
+		{one(answer.Degraded, 3, answer.DependencyDown), nil, "T pod shop/web-1 Degraded ×3 dependency-down Because.\n"},
+		{one(answer.Degraded, 4, answer.DependencyDown), nil, ""},
 	}
 	var out bytes.Buffer
 	o := &options{Env: Env{Out: &out, Err: &out}, output: "text"}
