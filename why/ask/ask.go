@@ -72,6 +72,8 @@ type Options struct {
 	// WithValues has facts as they are kept, with what pods' variables and headers are set to: of nodes that
 	// are asked themselves. A front never gives them.
 	WithValues bool
+	// Watching is set if the same question is asked every few seconds: the logs of a namespace's Ready pods are not read.
+	Watching bool
 	// Known adds what a user's entries of knowledge say of quoted lines; nil adds nothing.
 	Known *Known
 }

@@ -45,7 +45,7 @@ func (q *question) everything(ctx context.Context) ([]answer.Answer, error) {
 		}
 		all = append(all, list...)
 	}
-	if q.options.Now != nil || q.space != "" {
+	if q.options.Now != nil || q.space != "" && !q.options.Watching {
 		q.heard(ctx, pods, all, mostHeardOf)
 	}
 	for a, pod := range withPods(all, pods) {

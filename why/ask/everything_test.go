@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -297,6 +298,52 @@ func TestRequests(t *testing.T) {
 	// The kinds, one question to the node, and the ConfigMaps with entries of knowledge.
 	if n := int(count.n.Load()); n > len(surveyed)+2+2 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// logReads counts requests for logs.
+type logReads struct {
+	http.RoundTripper
+	n atomic.Int32
+}
+
+func (l *logReads) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/log") {
+		l.n.Add(1)
+	}
+	return l.RoundTripper.RoundTrip(r)
+}
+
+// A question about a namespace reads the logs of some of its Ready pods; one about all namespaces, or one that is asked
+// every few seconds, reads none.
+func TestLogsOfNamespace(t *testing.T) {
+	v := newVillage(t)
+	for i := range mostHeardOf + 5 {
+		v.pod(fmt.Sprintf("web-%d", i), true, "INFO synced", nil)
+	}
+	for _, c := range []struct {
+		options Options
+		reads   int
+	}{
+		{Options{Namespace: "shop", NoFront: true}, mostHeardOf},
+		{Options{Namespace: "shop", NoFront: true, Watching: true}, 0},
+		{Options{NoFront: true}, 0},
+	} {
+		client, err := v.Client(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs := &logReads{RoundTripper: client}
+		from, err := Connect(&rest.Config{Host: "http://recorded", Transport: logs}, c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := from.All(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := int(logs.n.Load()); n != c.reads {
+			t.Errorf("%+v: %d logs read", c.options, n)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 
 // source finds what is asked: a file, a directory, or the cluster.
 func (o *options) source() (ask.Asker, error) {
-	return o.asker(ask.Options{Container: o.container, Since: o.since, WithValues: o.withValues, NoFront: o.withValues}, o.everywhere)
+	return o.asker(ask.Options{Container: o.container, Since: o.since, WithValues: o.withValues, NoFront: o.withValues, Watching: o.watch}, o.everywhere)
 }
 
 // asker finds what is asked with some settings; an empty namespace stands for that of
